@@ -139,6 +139,14 @@ impl Recording {
             self.quota_acts.push(QuotaAct { before, at, cpu, what, at_entry: true });
         }
     }
+    /// Whether it tells when tasks go to another group, if any does.
+    pub fn tells_moves(&self) -> bool {
+        self.queue_acts.iter().any(|row| matches!(row.act, QueueAct::Schedule | QueueAct::Join))
+    }
+    /// Whether it has rows that stand where queues with a quota are throttled and released.
+    pub(crate) fn tells_quotas_in_place(&self) -> bool {
+        self.queue_acts.iter().any(|row| matches!(row.act, QueueAct::Throttle | QueueAct::Release | QueueAct::Stop))
+    }
     /// Whether the event of this number follows from others and was not recorded: what it decides is no kernel's answer.
     pub fn is_inferred(&self, index: usize) -> bool {
         self.inferred.binary_search(&index).is_ok()

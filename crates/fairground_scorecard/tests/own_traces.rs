@@ -21,6 +21,10 @@ enum Groups {
     Weights,
     /// The same with quotas, of which one may lie in another.
     Quotas,
+    /// Groups of different weights; tasks go from one to another while it runs.
+    Moves,
+    /// The same with quotas.
+    MovesAndQuotas,
 }
 
 /// The paths of the groups that a system has, outer ones first; the root group is the empty path.
@@ -49,7 +53,7 @@ fn scenario(seed: u64, cpus: u64, groups: Groups) -> String {
         for path in PATHS.iter().filter(|path| !path.is_empty()) {
             writeln!(text, "[[group]]\npath = \"{path}\"\n\"cpu.weight\" = {}", dice.between(20, 400))
                 .expect("a text can be written to");
-            if groups == Groups::Quotas && dice.below(3) > 0 {
+            if matches!(groups, Groups::Quotas | Groups::MovesAndQuotas) && dice.below(3) > 0 {
                 let period = dice.between(10, 60) * 1_000;
                 let quota = period * dice.between(20, 150) / 100;
                 writeln!(text, "\"cpu.max\" = \"{quota} {period}\"").expect("a text can be written to");
@@ -57,12 +61,22 @@ fn scenario(seed: u64, cpus: u64, groups: Groups) -> String {
         }
     }
     text += "[[workload]]\npipes = { there = 1, back = 1 }\ntasks = [\n";
+    let names: Vec<String> =
+        rows.iter().map(|row| row.split('"').nth(1).expect("a row begins with a name").to_string()).collect();
     for row in rows {
         let path = if groups == Groups::None { "" } else { PATHS[dice.below(PATHS.len() as u64) as usize] };
         let group = if path.is_empty() { String::new() } else { format!(", group = \"{path}\"") };
         writeln!(text, "    {{ {row}{group} }},").expect("a text can be written to");
     }
-    text + "]\n"
+    text += "]\n";
+    if matches!(groups, Groups::Moves | Groups::MovesAndQuotas) {
+        for _ in 0..dice.between(3, 20) {
+            let (at, name) = (dice.between(1, 190_000), &names[dice.below(names.len() as u64) as usize]);
+            let path = ["/", "/a", "/a/x", "/b"][dice.below(4) as usize];
+            writeln!(text, "[[at]]\ntime = \"{at}us\"\ndo = \"cgroup.procs {path} {name}\"").expect("a text can be written to");
+        }
+    }
+    text
 }
 
 fn nice(dice: &mut RngStream) -> i32 {
@@ -137,16 +151,45 @@ fn with_prices(seed: u64, cpus: u64, groups: Groups) -> String {
     scenario(seed, cpus, groups).replace("costs = \"zero\"\n", "")
 }
 
-/// Holds at least so many percent of the picks of random systems.
-fn share_of_picks(kernel: &str, sizes: &[u64], seeds: std::ops::Range<u64>, groups: Groups, least: f64) {
-    let mut all = (0, 0);
-    for (&cpus, seed) in sizes.iter().flat_map(|cpus| seeds.clone().map(move |seed| (cpus, seed))) {
-        let picks = compared(&with_prices(seed, cpus, groups), kernel, cpus, "txt").row(Kind::Pick).all;
-        all = (all.0 + picks.agree, all.1 + picks.decisions);
+/// What random systems came to.
+#[derive(Clone, Copy, Default, Debug)]
+struct Census {
+    systems: u64,
+    /// Those that agree in all decisions of all kinds and in all virtual times.
+    whole: u64,
+    picks: u64,
+    /// Picks that do not agree.
+    other_picks: u64,
+}
+
+/// The systems of all kernels of these sizes and seeds.
+fn census(sizes: &[u64], seeds: std::ops::Range<u64>, groups: Groups, prices: bool) -> Census {
+    let mut sum = Census::default();
+    for (kernel, &cpus) in KERNELS.into_iter().flat_map(|kernel| sizes.iter().map(move |cpus| (kernel, cpus))) {
+        for seed in seeds.clone() {
+            let text = if prices { with_prices(seed, cpus, groups) } else { scenario(seed, cpus, groups) };
+            let made = compared(&text, kernel, cpus, "txt");
+            let picks = made.row(Kind::Pick).all;
+            let wrong = disagreements(&made, groups);
+            if !wrong.is_empty() {
+                println!("{groups:?}, seed {seed}, {cpus} CPUs, {kernel}, prices {prices}: {}", wrong.join(", "));
+            }
+            sum.systems += 1;
+            sum.whole += u64::from(wrong.is_empty());
+            sum.picks += picks.decisions;
+            sum.other_picks += picks.decisions - picks.agree;
+        }
     }
-    assert!(all.1 > 300, "{kernel}: {} picks", all.1);
-    let share = 100.0 * all.0 as f64 / all.1 as f64;
-    assert!(share >= least, "{kernel}: {share:.2} % of {} picks agree", all.1);
+    println!("{groups:?}, prices {prices}: {sum:?}");
+    sum
+}
+
+/// Holds such systems: at most so many miss anything, and at most so many picks differ.
+fn hold_all_but((systems, picks): (u64, u64), sizes: &[u64], seeds: std::ops::Range<u64>, groups: Groups, prices: bool) {
+    let sum = census(sizes, seeds, groups, prices);
+    assert!(sum.picks > 30 * sum.systems, "{sum:?}");
+    let within = sum.systems - sum.whole <= systems && sum.other_picks <= picks;
+    assert!(within, "{groups:?}, prices {prices}: {sum:?}");
 }
 
 #[test]
@@ -178,12 +221,24 @@ fn our_own_traces_with_groups_and_quotas_agree_on_one_cpu() {
     }
 }
 
-/// What a throttled queue leaves behind on a CPU that runs empty is not followed exactly.
+/// Where calls begin and where queues are throttled is in the record. In 3 of the 54 systems another kind misses something.
 #[test]
-fn nearly_all_picks_between_our_own_groups_with_quotas_agree_on_several_cpus() {
-    for kernel in KERNELS {
-        share_of_picks(kernel, &[1, 2, 4], 0..3, Groups::Quotas, 99.0);
-    }
+fn all_picks_between_our_own_groups_with_quotas_agree_on_several_cpus() {
+    hold_all_but((3, 0), &[1, 2, 4], 0..3, Groups::Quotas, true);
+}
+
+/// A tick at the instant of another CPU's act makes no account.
+#[test]
+fn our_own_traces_with_groups_and_quotas_agree_on_several_cpus_where_work_takes_no_time() {
+    hold_all_but((0, 0), &[2, 3], 0..3, Groups::Quotas, false);
+    hold_all_but((0, 0), &[2, 3], 0..3, Groups::Weights, false);
+}
+
+/// Tasks that go to another group while it runs.
+#[test]
+fn our_own_traces_agree_when_tasks_go_to_other_groups() {
+    hold_all_but((1, 0), &[1, 2, 4], 0..3, Groups::Moves, true);
+    hold_all_but((0, 0), &[1, 2], 0..3, Groups::Moves, false);
 }
 
 #[test]
@@ -197,28 +252,31 @@ fn our_own_traces_agree_in_each_format_that_has_all_records() {
 #[test]
 #[ignore = "takes minutes: for the nightly run"]
 fn many_of_our_own_traces_with_groups_and_quotas_agree_on_one_cpu() {
-    for kernel in KERNELS {
-        [Groups::Weights, Groups::Quotas].into_iter().for_each(|groups| {
-            hold(kernel, 1, 0..40, "txt", groups);
-        });
-    }
+    hold_all_but((0, 0), &[1], 0..40, Groups::Weights, false);
+    hold_all_but((0, 0), &[1], 0..40, Groups::Quotas, false);
 }
 
 #[test]
 #[ignore = "takes minutes: for the nightly run"]
 fn many_of_our_own_traces_agree_in_every_decision() {
-    for kernel in KERNELS {
-        (1..=4).for_each(|cpus| {
-            hold(kernel, cpus, 0..60, "txt", Groups::None);
-        });
-    }
+    hold_all_but((0, 0), &[1, 2, 3, 4], 0..15, Groups::None, false);
 }
 
 #[test]
 #[ignore = "takes minutes: for the nightly run"]
-fn nearly_all_picks_of_many_of_our_own_traces_with_groups_agree_on_several_cpus() {
-    for kernel in KERNELS {
-        share_of_picks(kernel, &[2, 3, 4], 0..30, Groups::Weights, 99.9);
-        share_of_picks(kernel, &[2, 3, 4], 0..30, Groups::Quotas, 98.0);
-    }
+fn many_of_our_own_traces_with_groups_agree_on_several_cpus() {
+    hold_all_but((3, 1), &[2, 3, 4], 0..8, Groups::Weights, true);
+}
+
+#[test]
+#[ignore = "takes minutes: for the nightly run"]
+fn many_of_our_own_traces_with_quotas_agree_on_several_cpus() {
+    hold_all_but((9, 0), &[2, 3, 4], 0..6, Groups::Quotas, true);
+}
+
+#[test]
+#[ignore = "takes minutes: for the nightly run"]
+fn many_of_our_own_traces_agree_when_tasks_go_to_other_groups() {
+    hold_all_but((4, 0), &[1, 2, 3, 4], 0..6, Groups::Moves, true);
+    hold_all_but((17, 21), &[1, 2, 3, 4], 0..4, Groups::MovesAndQuotas, true);
 }

@@ -25,6 +25,9 @@ impl Lockstep<'_> {
         if owed.runtime > LONGEST_ACCOUNT {
             return self.fact("accounts of more than an hour of run time, which no kernel makes: left out");
         }
+        if self.taken.remove(&index) {
+            return;
+        }
         let mark = self.tick_or_hrtick(index, writer, at, task);
         if mark == Mark::Foreign {
             if self.rows[task].fair {
@@ -36,19 +39,16 @@ impl Lockstep<'_> {
         if self.curr(cpu) != Some(task) {
             return self.fact("accounts of run time of tasks that do not run");
         }
-        if self.taken.remove(&index) {
-            return;
-        }
         if mark == Mark::Quota {
             return self.owe(cpu, owed);
         }
-        if self.cpus[cpu].ahead.take() == Some(index) {
+        if self.cpus[cpu].ahead.take() == Some(index) && !self.told.calls {
             // The wake-up before it did not account the task: schedule() did, which kept it if no switch follows.
             self.owe(cpu, owed);
             let next = self.reading.order.next(index).map(|next| self.recording.records[next].event);
             let leaves = matches!(next, Some(TraceEvent::SchedSwitch { prev, .. }) if prev == Some(task));
             if !leaves {
-                self.kept(index, cpu, at);
+                self.kept(cpu, at);
             }
             return;
         }
@@ -64,7 +64,7 @@ impl Lockstep<'_> {
                     self.settle(cpu);
                 }
             }
-            Mark::Leave => {
+            Mark::Leave if !self.told.calls => {
                 self.schedule_unseen(index, cpu);
                 self.owe(cpu, owed);
                 self.begin_sleep(index, cpu);
@@ -84,17 +84,23 @@ impl Lockstep<'_> {
                 self.hear_accounts(cpu);
             }
             Mark::Bare | Mark::EndOfJob | Mark::Tick if self.changes_nice(index, owed) => self.change_nice(cpu, at, owed),
-            Mark::Tick => {
+            Mark::Tick if !self.told.calls => {
                 self.close_stale(cpu, self.moves_clock(cpu, owed));
                 self.owe(cpu, owed);
                 self.tick(cpu, at, Sched::sched_tick);
             }
-            Mark::Hrtick => {
+            Mark::Hrtick if !self.told.calls => {
                 self.close_stale(cpu, self.moves_clock(cpu, owed));
                 self.owe(cpu, owed);
                 self.tick(cpu, at, Sched::hrtick);
             }
-            Mark::Bare | Mark::EndOfJob => self.bare(index, writer, cpu, at, owed),
+            Mark::Bare | Mark::EndOfJob if !self.told.calls => self.bare(index, writer, cpu, at, owed),
+            Mark::Bare | Mark::EndOfJob | Mark::Tick | Mark::Hrtick | Mark::Leave | Mark::Told => {
+                // Ticks and each schedule() are told.
+                self.close_stale(cpu, self.moves_clock(cpu, owed));
+                self.owe(cpu, owed);
+                self.update(cpu, at);
+            }
             _ => {
                 self.close_stale(cpu, self.moves_clock(cpu, owed));
                 self.owe(cpu, owed);
@@ -319,7 +325,7 @@ impl Lockstep<'_> {
         let kept = writer == cpu && self.is_outcome(cpu, self.moves_clock(cpu, owed), self.mark(index) == Mark::EndOfJob);
         if kept {
             self.owe(cpu, owed);
-            self.kept(index, cpu, at);
+            self.kept(cpu, at);
         } else {
             self.close_stale(cpu, self.moves_clock(cpu, owed));
             self.owe(cpu, owed);

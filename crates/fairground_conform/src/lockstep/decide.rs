@@ -80,6 +80,9 @@ impl Lockstep<'_> {
             return;
         }
         let Some(curr) = self.curr(cpu).filter(|_| self.cpus[cpu].leaving.is_none()) else { return };
+        if self.told.calls && !was_due {
+            self.had_no_outcome(cpu);
+        }
         let due = self.world.sched.resched_due(cpu);
         let alone = self.world.sched.cfs_rq(cpu).h_nr_runnable < 2;
         if alone && (!due || self.cpus[cpu].group.is_some()) {
@@ -148,7 +151,8 @@ impl Lockstep<'_> {
         let sched = &self.world.sched;
         // Where the clock was read since the last account of who runs, schedule() accounts him.
         let is_accounted = |task: TaskId| sched.accounted_until(task) >= self.world.clocks[cpu];
-        sched.resched_due(cpu)
+        !self.told.calls
+            && sched.resched_due(cpu)
             && sched.skips_next_clock_update(cpu)
             && self.cpus[cpu].leaving.is_none()
             && (!self.told.clocks || self.curr(cpu).is_some_and(is_accounted))
@@ -160,6 +164,14 @@ impl Lockstep<'_> {
         let kept = self.ask_pick(cpu, curr) == Some(curr);
         self.world.sched.follow_need_resched(cpu, !kept);
         self.cpus[cpu].group.iter_mut().for_each(|group| group.unclear |= kept);
+    }
+
+    /// Each schedule() is told, and none came between the questions of `cpu`, after which no reschedule was due, and the next one.
+    fn had_no_outcome(&mut self, cpu: CpuId) {
+        if let Some(group) = self.cpus[cpu].group.take().filter(|group| !group.alone) {
+            self.bind_guesses(group.curr, &group.asked);
+            self.verdict(cpu, &group, (false, None), false);
+        }
     }
 
     /// The record shows no reschedule after the questions of `cpu`.

@@ -18,6 +18,7 @@ impl Lockstep<'_> {
         self.places.next_batch += 1;
         let before = self.places.moves.kind();
         let after_tick = self.after_tick(&batch, at);
+        self.count_held();
         let reading = &*self.reading;
         let places = &mut self.places;
         places.cursor.advance(&reading.occupancy, index);
@@ -26,8 +27,12 @@ impl Lockstep<'_> {
         let (fewest, most) = places.cursor.tasks_until(&reading.occupancy, self.recording, batch.from, batch.first, places.late);
         // A sleeper in delayed dequeue counts too.
         let most = most.max(self.world.sched.rq(batch.from).nr_running);
-        let (queues, machine, sched) = (places.cursor.queues(), &places.machine, &self.world.sched);
-        let scene = Scene { queues, view, machine, sched, after_tick, source: (fewest, most) };
+        let (mut queues, machine, sched) = (places.cursor.queues(), &places.machine, &self.world.sched);
+        if self.told.calls && batch.kind == MoveKind::Newidle {
+            // The leaving task is off its queue already, and whoever is out of quota.
+            queues[batch.to].nr = sched.cfs_rq(batch.to).h_nr_runnable + 1;
+        }
+        let scene = Scene { queues: &queues, view, machine, sched, after_tick, source: (fewest, most) };
         judge(&batch, &scene, &mut places.moves);
         let after = self.places.moves.kind();
         let row = self.kinds.entry(Kind::Migrate).or_default();

@@ -110,7 +110,10 @@ impl Lockstep<'_> {
                 queues: Vec::new(),
             });
         }
-        self.learn_recent(wake, rule);
+        match agree && self.told.calls {
+            true => self.keep_recent(wake),
+            false => self.learn_recent(wake, rule),
+        }
         if !wake.moved {
             self.on_its_way(task, wake.target);
         }
@@ -131,6 +134,7 @@ impl Lockstep<'_> {
     }
 
     fn explain(&mut self, wake: &Wake, choice: &Choice) -> PlaceRule {
+        self.count_held();
         let reading = &*self.reading;
         let places = &mut self.places;
         places.cursor.advance(&reading.occupancy, wake.began as usize);
@@ -194,11 +198,19 @@ impl Lockstep<'_> {
         }
     }
 
+    /// The core made the recorded choice and knows all of our own record: recent_used_cpu is what it left there.
+    fn keep_recent(&mut self, wake: &Wake) {
+        for task in [Some(wake.task), wake.waker].into_iter().flatten() {
+            self.rows[task].recent = Some(self.world.sched.task(task).recent_used_cpu);
+        }
+    }
+
     /// A child that `parent` made gets its first place.
     pub(super) fn choose_for_child(&mut self, index: usize, writer: CpuId, at: Instant, task: TaskId, target: CpuId) {
         let (Some(made), true) = (self.rows[task].made_at, self.cpus.len() > 1) else { return };
         let prev = self.world.sched.task(task).cpu;
         let core = self.world.call(writer, prev, |sched, cx| sched.ask_select_task_rq_fork(cx, task));
+        self.count_held();
         let reading = &*self.reading;
         let places = &mut self.places;
         places.cursor.advance(&reading.occupancy, made as usize);

@@ -36,7 +36,7 @@ impl Lockstep<'_> {
                 // Who leaves for want of quota does not sleep.
                 self.schedule_begin(to);
             }
-            self.world.call(to, to, |sched, cx| sched.schedule_found_nothing(cx));
+            self.look_for_next(to);
         }
         let row = self.world.sched.task(task);
         let waits = matches!(row.state, TaskState::Queued | TaskState::Delayed) && row.cpu == from;
@@ -56,6 +56,11 @@ impl Lockstep<'_> {
         if !self.arrival_follows(index, (from, to)) {
             self.attach_all(index, writer, at);
         }
+    }
+
+    /// The schedule() of `cpu` between its halves looks who runs next.
+    pub(super) fn look_for_next(&mut self, cpu: CpuId) {
+        self.world.call(cpu, cpu, |sched, cx| sched.schedule_found_nothing(cx));
     }
 
     /// A migration inside a wake-up.
@@ -115,6 +120,7 @@ impl Lockstep<'_> {
         self.read_clock_ahead(writer, cpu);
         self.bring_clock(cpu, task, at);
         let was_due = self.world.sched.resched_due(cpu);
+        self.exhaust_ahead(writer);
         self.world.call(cpu, cpu, |sched, cx| sched.attach_task(cx, task));
         if self.cpus[cpu].leaving.is_none() {
             self.asked_about(task, writer, cpu, at, was_due);

@@ -11,12 +11,13 @@ use super::{Lockstep, Owed, Setup};
 use crate::recording::{QuotaAct, QuotaChange};
 use fairground_model::TraceEvent;
 use fairground_sched::TaskState;
-use fairground_stdx::{CpuId, TaskId, TgId};
+use fairground_stdx::{CpuId, IndexVec, TaskId, TgId};
 
 impl Lockstep<'_> {
     /// Groups with a quota, where the record tells when their queues are throttled. Without that they have their weights only.
     pub(super) fn follow_limits(&mut self, setup: &Setup) {
-        if self.recording.quota_acts.is_empty() {
+        // Our own runs tell all of it: where nothing was throttled, there was quota enough.
+        if self.recording.quota_acts.is_empty() && !self.told.calls {
             return;
         }
         for (group, spec) in setup.groups.iter_enumerated().filter(|row| row.1.limit.quota.is_some()) {
@@ -35,6 +36,9 @@ impl Lockstep<'_> {
             let Some(act) = act.filter(|act| act.before <= self.next) else { return };
             let account = self.reading.quota_accounts[self.next_act];
             self.next_act += 1;
+            if self.told.quotas {
+                continue;
+            }
             self.world.at = act.at;
             match act.what {
                 QuotaChange::Throttle(group, on) => {
@@ -61,12 +65,12 @@ impl Lockstep<'_> {
         }
     }
 
-    fn is_below(&self, task: TaskId, group: TgId) -> bool {
+    pub(super) fn is_below(&self, task: TaskId, group: TgId) -> bool {
         let own = self.world.sched.task(task).group;
         std::iter::successors(own, |&group| self.world.sched.group(group).parent).any(|above| above == group)
     }
 
-    fn throttle(&mut self, group: TgId, cpu: CpuId, by: CpuId) {
+    pub(super) fn throttle(&mut self, group: TgId, cpu: CpuId, by: CpuId) {
         if self.world.sched.is_group_throttled(group, cpu) {
             return self.fact("throttles of queues that are throttled already");
         }
@@ -87,33 +91,42 @@ impl Lockstep<'_> {
     /// After a record that is no mere part of an act: what its CPU was about to throttle is throttled.
     pub(super) fn end_exhausted(&mut self, index: usize) {
         let record = &self.recording.records[index];
-        if matches!(record.event, TraceEvent::SchedStatRuntime { .. } | TraceEvent::SchedWaking { .. }) {
-            return;
+        if !matches!(record.event, TraceEvent::SchedStatRuntime { .. } | TraceEvent::SchedWaking { .. }) {
+            self.end_exhausted_by(record.cpu);
         }
-        for (group, cpu) in std::mem::take(&mut self.cpus[record.cpu].exhausted) {
+    }
+
+    /// What `by` was about to throttle is throttled.
+    pub(super) fn end_exhausted_by(&mut self, by: CpuId) {
+        for (group, cpu) in std::mem::take(&mut self.cpus[by].exhausted) {
             self.throttle_now(group, cpu);
         }
     }
 
     fn release(&mut self, group: TgId, cpu: CpuId, act: &QuotaAct, account: Option<usize>) {
-        for mover in self.cpus.ids() {
-            // One that is released again before it was left has been throttled.
-            let exhausted = &mut self.cpus[mover].exhausted;
-            exhausted.retain(|&row| row != (group, cpu));
-        }
         self.take_account(cpu, account);
         if self.curr(cpu).is_none() {
             self.world.idle_until(cpu, act.at);
         }
         self.read_clock_ahead(act.cpu, cpu);
-        if !self.world.call(act.cpu, cpu, |sched, cx| sched.follow_released(cx, group, cpu)) {
+        self.release_now(group, cpu, act.cpu);
+    }
+
+    /// `by` releases the queue of a group on `cpu`.
+    pub(super) fn release_now(&mut self, group: TgId, cpu: CpuId, by: CpuId) {
+        for mover in self.cpus.ids() {
+            // One that is released again before it was left has been throttled.
+            let exhausted = &mut self.cpus[mover].exhausted;
+            exhausted.retain(|&row| row != (group, cpu));
+        }
+        if !self.world.call(by, cpu, |sched, cx| sched.follow_released(cx, group, cpu)) {
             self.fact("releases of queues that were not throttled");
         }
         self.hear_accounts(cpu);
     }
 
     /// A running task leaves its queue for want of quota.
-    fn stop(&mut self, task: TaskId, account: Option<usize>) {
+    pub(super) fn stop(&mut self, task: TaskId, account: Option<usize>) {
         let cpu = self.world.sched.task(task).cpu;
         if self.curr(cpu) != Some(task) || self.state(task) != TaskState::Running {
             return self.fact("tasks that stop for want of quota and do not run");
@@ -129,14 +142,34 @@ impl Lockstep<'_> {
     }
 
     /// The account that comes later in the record is made now.
-    fn take_account(&mut self, cpu: CpuId, account: Option<usize>) {
-        let Some(index) = account.filter(|&index| index >= self.next) else { return };
+    pub(super) fn take_account(&mut self, cpu: CpuId, account: Option<usize>) {
+        let Some(index) = account.filter(|index| *index >= self.next && !self.taken.contains(index)) else { return };
         if let TraceEvent::SchedStatRuntime { task, runtime, vruntime } = self.recording.records[index].event
             && self.curr(cpu) == Some(task)
         {
             self.taken.insert(index);
             self.owe(cpu, Owed { task, runtime, vruntime });
         }
+    }
+
+    /// Tasks that are runnable by the records and held back for want of quota are told to those who count tasks.
+    pub(super) fn count_held(&mut self) {
+        if self.recording.quota_acts.is_empty() {
+            return;
+        }
+        let mut held = IndexVec::filled(0, self.cpus.len());
+        for task in self.rows.ids() {
+            let cpu = self.world.sched.task(task).cpu;
+            let waits = match self.state(task) {
+                TaskState::Limbo => true,
+                TaskState::Queued => self.world.sched.profile().throttle.dequeues_queues(),
+                _ => false,
+            };
+            if waits && self.world.sched.group_that_holds(task).is_some() {
+                held[cpu] += 1;
+            }
+        }
+        self.places.cursor.hold(held);
     }
 
     /// Before a task gets the CPU by the record: whatever holds it back by the core is released.

@@ -9,11 +9,17 @@ use fairground_stdx::{CpuId, Instant, TaskId};
 /// Questions that were open where records are missing.
 const CUT_OFF: &str = "preemption questions whose outcome is missing from the record";
 
+/// Questions that were open when a reschedule came for another reason.
+const OVERTAKEN_BY_QUOTA: &str = "preemption questions that the end of a quota overtook";
+
 impl Lockstep<'_> {
     /// schedule() kept the running task of `cpu`.
-    pub(super) fn kept(&mut self, _index: usize, cpu: CpuId, at: Instant) {
+    pub(super) fn kept(&mut self, cpu: CpuId, at: Instant) {
         let Some(curr) = self.curr(cpu) else { return };
-        self.rescheduled(cpu, true, Some(curr));
+        match self.told.calls && self.cpus[cpu].quota_stop {
+            true => self.drop_group(cpu, OVERTAKEN_BY_QUOTA),
+            false => self.rescheduled(cpu, true, Some(curr)),
+        }
         let candidates = self.world.sched.cfs_rq(cpu).h_nr_runnable;
         let answer = self.world.call(cpu, cpu, |sched, cx| {
             let leaving = sched.schedule_begin(cx);
@@ -48,19 +54,13 @@ impl Lockstep<'_> {
         if self.recording.is_inferred(index) {
             self.drop_group(cpu, CUT_OFF);
         }
-        match (fair_prev, prev_state) {
-            (None, _) => self.drop_group(cpu, "preemption questions without an outcome in the record"),
-            (Some(_), PrevState::Running) if next.is_some() && fair_next.is_none() => {
-                self.overtaken(cpu);
-            }
-            (Some(_), PrevState::Running) if self.cpus[cpu].quota_stop => {
-                self.drop_group(cpu, "preemption questions that the end of a quota overtook");
-            }
-            (Some(_), PrevState::Running) => self.rescheduled(cpu, false, fair_next),
-            (Some(_), state) => {
-                self.overtaken(cpu);
-                if self.cpus[cpu].leaving.is_none() {
-                    self.world.sched.set_current_state(cpu, state);
+        match fair_prev {
+            None => self.drop_group(cpu, "preemption questions without an outcome in the record"),
+            Some(_) if self.told.calls && self.cpus[cpu].leaving.is_some() => {}
+            Some(_) => {
+                self.end_questions(cpu, prev_state, (next, fair_next));
+                if prev_state != PrevState::Running && self.cpus[cpu].leaving.is_none() {
+                    self.world.sched.set_current_state(cpu, prev_state);
                 }
             }
         }
@@ -90,6 +90,18 @@ impl Lockstep<'_> {
             }
         }
         (self.cpus[cpu].running, self.cpus[cpu].quota_stop) = (next, false);
+    }
+
+    /// The fair task of `cpu` is about to leave it, in this state, for `next`.
+    pub(super) fn end_questions(&mut self, cpu: CpuId, state: PrevState, (next, fair_next): (Option<TaskId>, Option<TaskId>)) {
+        match state {
+            PrevState::Running if next.is_some() && fair_next.is_none() => self.overtaken(cpu),
+            PrevState::Running if self.cpus[cpu].quota_stop => {
+                self.drop_group(cpu, OVERTAKEN_BY_QUOTA);
+            }
+            PrevState::Running => self.rescheduled(cpu, false, fair_next),
+            _ => self.overtaken(cpu),
+        }
     }
 
     fn leave_and_enter(&mut self, cpu: CpuId, at: Instant, next: Option<TaskId>, fair_next: Option<TaskId>) {

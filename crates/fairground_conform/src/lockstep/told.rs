@@ -6,22 +6,29 @@
 //! age     the loads that are left on a CPU are aged
 //! tell    the queue of a group tells its load in the act that comes next, or in the one before
 //! join    a task comes to another group
+//! tick, hrtick, schedule, release, stop   such a call begins
+//! throttle   a queue is throttled by the act under way
 //! ```
 //!
 //! Rows stand where the kernel's code writes them, within an act. Some acts are made here at their first record, so that what stands behind it
 //! is looked for ahead.
 
 use super::Lockstep;
+use crate::read::Calls;
 use crate::recording::QueueRecord;
-use fairground_model::{QueueAct, TraceEvent};
-use fairground_sched::SCHED_CLOCK_AT_START;
-use fairground_stdx::{CpuId, Instant, TaskId};
+use fairground_model::{PrevState, QueueAct, TraceEvent};
+use fairground_sched::{Ctx, SCHED_CLOCK_AT_START, Sched};
+use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 
 /// What is left to do of the record's rows about queues.
 #[derive(Default)]
 pub(super) struct Told {
     /// Whether clocks are told.
     pub(super) clocks: bool,
+    /// Whether ticks and each schedule() are told.
+    pub(super) calls: bool,
+    /// Whether it is told where queues with a quota are throttled and released.
+    pub(super) quotas: bool,
     /// The row that comes next.
     next: usize,
     /// Rows behind it that were looked for ahead, in order.
@@ -33,6 +40,8 @@ impl Lockstep<'_> {
     pub(super) fn begin_told(&mut self) {
         let acts = &self.recording.queue_acts;
         self.told.clocks = self.has_groups && acts.iter().any(|row| matches!(row.act, QueueAct::Read | QueueAct::Age));
+        self.told.calls = Calls::are_told(self.recording);
+        self.told.quotas = self.recording.tells_quotas_in_place();
         self.world.clocks_are_told = self.told.clocks;
         if acts.iter().any(|row| row.act == QueueAct::Tell) {
             self.world.sched.follow_tells();
@@ -54,10 +63,19 @@ impl Lockstep<'_> {
             self.told.done.remove(place);
             return;
         }
+        if row.writer.index() >= self.cpus.len() || row.cpu.index() >= self.cpus.len() {
+            return self.fact("rows about queues of CPUs that write nothing: left out");
+        }
         self.world.at = row.at;
         match row.act {
-            QueueAct::Join => self.join_told(&row),
+            QueueAct::Join => self.join_told(number, &row),
+            QueueAct::Tick => self.tick_told(number, &row, Sched::sched_tick),
+            QueueAct::Hrtick if self.told.calls => self.tick_told(number, &row, Sched::hrtick),
             QueueAct::Hrtick => self.hrtick_without_account(number, &row),
+            QueueAct::Schedule => self.schedule_told(number, &row),
+            QueueAct::Throttle => self.throttle_told(&row),
+            QueueAct::Release => self.release_told(number, &row),
+            QueueAct::Stop => self.stop_told(number, &row),
             _ if !self.told.clocks => {}
             QueueAct::Read => self.read_clock(&row),
             QueueAct::Tell => self.grant_tell(&row),
@@ -100,7 +118,7 @@ impl Lockstep<'_> {
         if !self.told.clocks {
             return;
         }
-        let is_within = |row: &(usize, QueueRecord)| !matches!(row.1.act, QueueAct::Age | QueueAct::Join | QueueAct::Hrtick);
+        let is_within = |row: &(usize, QueueRecord)| matches!(row.1.act, QueueAct::Read | QueueAct::Tell | QueueAct::Throttle);
         let rows = self.rows_ahead(writer).take_while(is_within).filter(|row| row.1.act == QueueAct::Tell);
         for (number, row) in rows.collect::<Vec<_>>() {
             if self.take_ahead_of_time(number) {
@@ -131,6 +149,132 @@ impl Lockstep<'_> {
         }
     }
 
+    /// The call of a row begins: the clock is read, and who runs there is accounted if the record has that.
+    fn begin_call(&mut self, number: usize, row: &QueueRecord) {
+        let cpu = row.cpu;
+        self.settle(cpu);
+        if self.told.clocks {
+            self.world.clocks[cpu] = self.told_clock(row);
+        }
+        self.take_account(cpu, self.reading.calls.account(number));
+        if row.act != QueueAct::Schedule || !self.world.sched.resched_due(cpu) {
+            self.close_stale(cpu, Ns::ZERO);
+        }
+        self.grant_tells(row.writer);
+    }
+
+    fn tick_told(&mut self, number: usize, row: &QueueRecord, entry: fn(&mut Sched, &mut Ctx<'_, '_>)) {
+        if self.curr(row.cpu).is_some() {
+            self.begin_call(number, row);
+            self.tick(row.cpu, row.at, entry);
+        }
+    }
+
+    /// schedule() begins: if its task leaves the CPU, its second half is done at the switch; else it keeps the task.
+    fn schedule_told(&mut self, number: usize, row: &QueueRecord) {
+        let cpu = row.cpu;
+        if self.cpus[cpu].leaving.is_some() {
+            return;
+        }
+        let Some(curr) = self.curr(cpu) else { return self.stays_idle(number, row) };
+        self.begin_call(number, row);
+        let throttles = self.throttles_ahead(row.writer);
+        self.cpus[cpu].quota_stop |= throttles.iter().any(|row| row.1.group.is_some_and(|group| self.is_below(curr, group)));
+        let Some(switch) = self.reading.calls.switch(number) else {
+            self.exhaust_ahead(row.writer);
+            self.kept(cpu, row.at);
+            self.cpus[cpu].quota_stop = false;
+            return self.end_exhausted_by(row.writer);
+        };
+        let TraceEvent::SchedSwitch { prev, prev_state, next } = self.recording.records[switch].event else { return };
+        if prev != Some(curr) {
+            return;
+        }
+        let state = self.reading.order.prev_state(switch, prev_state);
+        let fair_next = next.filter(|&next| self.rows[next].fair);
+        self.end_questions(cpu, state, (next, fair_next));
+        if state != PrevState::Running {
+            self.world.sched.set_current_state(cpu, state);
+        }
+        self.schedule_begin(cpu);
+        if next.is_none() || self.balances_until(switch, row) {
+            // The first pick found nobody: sleepers in delayed dequeue leave before the clock is read anew for a balance.
+            self.exhaust_ahead(row.writer);
+            self.look_for_next(cpu);
+        }
+    }
+
+    /// Whether the schedule() of a row takes time until its switch, or pulls tasks: it found nobody at first.
+    fn balances_until(&self, switch: usize, row: &QueueRecord) -> bool {
+        let pulls = |index: usize| {
+            let record = &self.recording.records[index];
+            record.cpu == row.cpu && matches!(record.event, TraceEvent::SchedMigrateTask { .. })
+        };
+        self.recording.records[switch].at > row.at || (self.next..switch).any(pulls)
+    }
+
+    /// schedule() of an idle CPU, which stays idle if there is no switch: nobody but sleepers in delayed dequeue was on its queue.
+    fn stays_idle(&mut self, number: usize, row: &QueueRecord) {
+        let cpu = row.cpu;
+        if self.reading.calls.switch(number).is_some() || self.cpus[cpu].running.is_some() {
+            return;
+        }
+        self.world.idle_until(cpu, row.at);
+        self.begin_call(number, row);
+        self.world.call(cpu, cpu, |sched, cx| {
+            let leaving = sched.schedule_begin(cx);
+            sched.schedule_following(cx, leaving, None)
+        });
+        self.hear_accounts(cpu);
+    }
+
+    /// The queues that `writer` throttles in the call that has just begun.
+    fn throttles_ahead(&self, writer: CpuId) -> Vec<(usize, QueueRecord)> {
+        let is_within = |row: &(usize, QueueRecord)| matches!(row.1.act, QueueAct::Read | QueueAct::Tell | QueueAct::Throttle);
+        self.rows_ahead(writer).take_while(is_within).filter(|row| row.1.act == QueueAct::Throttle).collect()
+    }
+
+    /// The same queues are about to be throttled.
+    pub(super) fn exhaust_ahead(&mut self, writer: CpuId) {
+        if !self.told.quotas {
+            return;
+        }
+        for (number, row) in self.throttles_ahead(writer) {
+            if self.take_ahead_of_time(number) {
+                self.exhaust(&row);
+            }
+        }
+    }
+
+    fn exhaust(&mut self, row: &QueueRecord) {
+        if let Some(group) = row.group.filter(|&group| self.world.sched.has_group(group)) {
+            self.throttle(group, row.cpu, row.writer);
+        }
+    }
+
+    fn throttle_told(&mut self, row: &QueueRecord) {
+        self.exhaust(row);
+        if row.cpu == row.writer && self.cpus[row.cpu].leaving.is_some() {
+            // In the pick, if that comes to it; else as the last task is put down.
+            self.look_for_next(row.cpu);
+        }
+    }
+
+    fn release_told(&mut self, number: usize, row: &QueueRecord) {
+        if let Some(group) = row.group.filter(|&group| self.world.sched.has_group(group)) {
+            self.begin_call(number, row);
+            self.exhaust_ahead(row.writer);
+            self.release_now(group, row.cpu, row.writer);
+            self.end_exhausted_by(row.writer);
+        }
+    }
+
+    fn stop_told(&mut self, number: usize, row: &QueueRecord) {
+        let Some(task) = row.task.filter(|&task| self.rows[task].fair) else { return };
+        self.begin_call(number, row);
+        self.stop(task, None);
+    }
+
     /// An hrtick that found nothing to account; else its account makes it.
     fn hrtick_without_account(&mut self, number: usize, row: &QueueRecord) {
         if self.told.clocks && !self.reading.accounted_hrticks.contains(&number) && self.curr(row.cpu).is_some() {
@@ -139,30 +283,18 @@ impl Lockstep<'_> {
         }
     }
 
-    /// A task comes to another group. The account that takes it off its queue comes behind the row.
-    fn join_told(&mut self, row: &QueueRecord) {
+    /// A task comes to another group.
+    fn join_told(&mut self, number: usize, row: &QueueRecord) {
         let Some(task) = row.task.filter(|&task| self.has_groups && self.rows[task].fair) else { return };
         if row.group.is_some_and(|group| !self.world.sched.has_group(group)) {
             return self.fact("moves to groups that nothing tells of: not followed");
         }
-        let cpu = self.world.sched.task(task).cpu;
-        if self.told.clocks {
-            self.read_clock(row);
-            self.cpus[cpu].ahead = self.account_of_act(row.writer, cpu, row.at);
+        if self.world.sched.task(task).cpu == row.cpu {
+            self.begin_call(number, row);
         }
-        self.grant_tells(row.writer);
+        self.exhaust_ahead(row.writer);
         self.join(task, row.group);
-        self.cpus[cpu].ahead = None;
-    }
-
-    /// The account of who runs on `cpu` that `writer` writes next, in the call that began at `at`.
-    fn account_of_act(&self, writer: CpuId, cpu: CpuId, at: Instant) -> Option<usize> {
-        let curr = self.curr(cpu)?;
-        let records = self.recording.records.get(self.next..).unwrap_or_default();
-        let offset = records.iter().position(|record| record.cpu == writer)?;
-        let record = &records[offset];
-        let is_that = matches!(record.event, TraceEvent::SchedStatRuntime { task, .. } if task == curr) && record.at == at;
-        is_that.then_some(self.next + offset)
+        self.end_exhausted_by(row.writer);
     }
 
     /// `task` goes to `group`, wherever it is.
@@ -171,7 +303,9 @@ impl Lockstep<'_> {
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.sched_move_task(cx, task, group));
         self.hear_accounts(cpu);
-        // That the move asks for a reschedule is left to the record: whoever runs next is asked about there.
-        self.world.sched.follow_need_resched(cpu, was_due);
+        if !self.told.calls {
+            // That the move asks for a reschedule is left to the record: whoever runs next is asked about there.
+            self.world.sched.follow_need_resched(cpu, was_due);
+        }
     }
 }

@@ -8,6 +8,8 @@ use fairground_stdx::{CpuId, CpuMask, IndexVec};
 /// The queues at a place in the record.
 pub(crate) struct Cursor {
     queues: IndexVec<CpuId, Queue>,
+    /// How many of the tasks of each CPU are held back for want of quota.
+    held: IndexVec<CpuId, u32>,
     idle: CpuMask,
     busy: CpuMask,
     next: usize,
@@ -27,7 +29,8 @@ impl Cursor {
         let queues = occupancy.start.clone();
         let of = |wanted: bool| queues.iter_enumerated().filter(|row| row.1.is_idle() == wanted).map(|row| row.0).collect();
         let (idle, busy) = (of(true), of(false));
-        Cursor { queues, idle, busy, next: 0 }
+        let held = IndexVec::filled(0, queues.len());
+        Cursor { queues, held, idle, busy, next: 0 }
     }
     /// Goes on to before the record of that number.
     pub(crate) fn advance(&mut self, occupancy: &Occupancy, index: usize) {
@@ -42,9 +45,14 @@ impl Cursor {
             off.remove(change.cpu);
         }
     }
+    /// So many tasks of each CPU are held back for want of quota at this place: they count as sleeping.
+    pub(crate) fn hold(&mut self, held: IndexVec<CpuId, u32>) {
+        self.held = held;
+    }
     /// All queues.
-    pub(crate) fn queues(&self) -> &IndexVec<CpuId, Queue> {
-        &self.queues
+    pub(crate) fn queues(&self) -> IndexVec<CpuId, Queue> {
+        let free = |(cpu, queue): (CpuId, &Queue)| Queue { nr: queue.nr.saturating_sub(self.held[cpu]), ..*queue };
+        self.queues.iter_enumerated().map(free).collect()
     }
     /// The fewest and the most tasks that `cpu` has from here on until `late` after record `until`.
     pub(crate) fn tasks_until(
@@ -61,11 +69,20 @@ impl Cursor {
         // The move itself takes the task off.
         let others = changes.filter(|change| change.cpu == cpu && change.index > until).map(|change| change.queue.nr + 1);
         let now = self.queues[cpu].nr;
-        others.fold((now, now), |(fewest, most), nr| (fewest.min(nr), most.max(nr)))
+        let (fewest, most) = others.fold((now, now), |(fewest, most), nr| (fewest.min(nr), most.max(nr)));
+        (fewest.saturating_sub(self.held[cpu]), most.saturating_sub(self.held[cpu]))
     }
     /// What the record says at this very place, for a choice made on `this`.
     pub(crate) fn exact(&self, this: CpuId) -> View {
-        View { may_idle: self.idle, may_busy: self.busy, alone: self.queues[this].nr <= 1 }
+        let mut view = View { may_idle: self.idle, may_busy: self.busy, alone: self.queues[this].nr <= 1 + self.held[this] };
+        for (cpu, _) in self.queues.iter_enumerated().filter(|row| self.held[row.0] > 0 && self.is_all_held(row.0, *row.1)) {
+            view.may_idle.insert(cpu);
+            view.may_busy.remove(cpu);
+        }
+        view
+    }
+    fn is_all_held(&self, cpu: CpuId, queue: Queue) -> bool {
+        Queue { nr: queue.nr.saturating_sub(self.held[cpu]), ..queue }.is_idle()
     }
     /// The same where each CPU may already be in any state that is recorded up to record `until`, or, if there is a
     /// `late` time, up to so much later; then a CPU that a task is on its way to may count as idle too.

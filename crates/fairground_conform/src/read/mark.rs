@@ -1,6 +1,6 @@
 //! What each record was part of.
 
-use super::{Known, Start, TickPhase, is_fair};
+use super::{Calls, Known, Start, TickPhase, is_fair};
 use crate::order::Order;
 use crate::recording::{QueueRecord, QuotaAct, QuotaChange, Recording};
 use fairground_model::{PrevState, QueueAct, TraceEvent};
@@ -47,6 +47,8 @@ pub enum Mark {
     EndOfJob,
     /// Account that nothing around it explains: a schedule() that kept the task, a change of nice, or a clock read.
     Bare,
+    /// Account of a call that the record tells.
+    Told,
     /// Account that a release of a throttled queue makes, or a task that stops for want of quota.
     Quota,
     /// Account of a task that does not run, or is not fair.
@@ -94,7 +96,7 @@ pub(super) fn mark_all(
     order: &Order,
     start: &Start,
     ticks: &IndexVec<CpuId, Option<TickPhase>>,
-    (known, hrticks): (Known, &BTreeSet<usize>),
+    (known, hrticks, calls): (Known, &BTreeSet<usize>, &Calls),
 ) -> (Vec<Mark>, Vec<bool>) {
     let nr_cpus = ticks.len();
     let mut pass = Pass {
@@ -103,6 +105,8 @@ pub(super) fn mark_all(
         ticks,
         known,
         hrticks,
+        calls,
+        told: calls.accounts().collect(),
         running: Running::new(start, recording.tasks.len()),
         ticked: vec![None; nr_cpus],
         woken_at: vec![None; nr_cpus],
@@ -120,6 +124,9 @@ struct Pass<'a> {
     ticks: &'a IndexVec<CpuId, Option<TickPhase>>,
     known: Known,
     hrticks: &'a BTreeSet<usize>,
+    calls: &'a Calls,
+    /// Accounts of calls that the record tells.
+    told: BTreeSet<usize>,
     running: Running,
     /// The number of the last tick of each CPU.
     ticked: Vec<Option<u64>>,
@@ -153,7 +160,7 @@ impl Pass<'_> {
             TraceEvent::SchedMigrateTask { task, dest_cpu, .. } => {
                 self.marks[index] = match () {
                     () if self.waking[task.index()] => Mark::WakeMove,
-                    () if dest_cpu == cpu && (self.sleeps_next(index, cpu) || self.stops_for_quota(index, cpu)) => Mark::Pull,
+                    () if dest_cpu == cpu && self.is_about_to_idle(index, cpu) => Mark::Pull,
                     () => Mark::Move,
                 };
             }
@@ -170,6 +177,9 @@ impl Pass<'_> {
             Some(cpu) if is_fair(&self.recording.tasks, task) => cpu,
             _ => return Mark::Foreign,
         };
+        if self.told.contains(&index) {
+            return Mark::Told;
+        }
         if self.hrticks.contains(&index) {
             return Mark::Hrtick;
         }
@@ -227,6 +237,18 @@ impl Pass<'_> {
     }
     fn woken_just_now(&self, index: usize, cpu: CpuId) -> bool {
         self.woken_at[cpu.index()].is_some_and(|woken| self.at(index) - woken <= SAME_INTERRUPT_NS)
+    }
+    /// Whether `cpu` is in a schedule() that found nobody to run.
+    fn is_about_to_idle(&self, index: usize, cpu: CpuId) -> bool {
+        if Calls::are_told(self.recording) {
+            return self.next_switch(index).is_some_and(|switch| self.calls.is_within(switch, index));
+        }
+        self.sleeps_next(index, cpu) || self.stops_for_quota(index, cpu)
+    }
+    /// The next switch that the CPU of a record writes.
+    fn next_switch(&self, index: usize) -> Option<usize> {
+        let is_switch = |&at: &usize| matches!(self.event(at), TraceEvent::SchedSwitch { .. });
+        std::iter::successors(self.order.next(index), |&at| self.order.next(at)).find(is_switch)
     }
     /// Whether, but for accounts and migrations, the CPU's next act is to switch away from a task that sleeps.
     fn sleeps_next(&self, index: usize, cpu: CpuId) -> bool {

@@ -3,6 +3,7 @@
 //! `sched_stat_runtime` marks one `update_curr`, but not why it was made. The events that the same CPU wrote just
 //! before and after say so ([`Mark`]); ticks are known by their phase.
 
+mod calls;
 mod hrtick;
 mod known;
 mod mark;
@@ -10,6 +11,7 @@ mod quota;
 mod start;
 mod tick_phase;
 
+pub(crate) use calls::Calls;
 pub use known::{Known, is_fair};
 pub use mark::Mark;
 pub use start::Start;
@@ -39,6 +41,8 @@ pub struct Reading {
     pub tells_hrticks: bool,
     /// The numbers of those of them, among the rows about queues, that made an account.
     pub(crate) accounted_hrticks: BTreeSet<usize>,
+    /// Calls that the record tells.
+    pub(crate) calls: Calls,
     pub(crate) order: Order,
     pub(crate) wakes: Vec<Wake>,
     pub(crate) occupancy: Occupancy,
@@ -53,8 +57,12 @@ impl Reading {
         let ticks = tick_phase::find_all(recording, nr_cpus, &start, known.tick);
         let hrticks = hrtick::accounts(recording);
         let accounts = hrticks.values().copied().collect();
-        let (mut marks, reads_clock) = mark::mark_all(recording, &order, &start, &ticks, (known, &accounts));
-        let quota_accounts = quota::accounts(recording, &start, known.stops_tasks);
+        let calls = Calls::find(recording, &start, nr_cpus);
+        let (mut marks, reads_clock) = mark::mark_all(recording, &order, &start, &ticks, (known, &accounts, &calls));
+        let quota_accounts = match recording.tells_quotas_in_place() {
+            true => vec![None; recording.quota_acts.len()],
+            false => quota::accounts(recording, &start, known.stops_tasks),
+        };
         quota_accounts.iter().flatten().for_each(|&account| marks[account] = Mark::Quota);
         let has_runtime =
             recording.records.iter().any(|record| matches!(record.event, fairground_model::TraceEvent::SchedStatRuntime { .. }));
@@ -72,6 +80,7 @@ impl Reading {
             quota_accounts,
             tells_hrticks,
             accounted_hrticks,
+            calls,
             order,
             wakes,
             occupancy,

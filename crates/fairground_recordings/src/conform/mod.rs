@@ -168,7 +168,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         true => workload::groups(&workload, &recording.tasks),
         false => cgroup::of_tasks(recording.groups.iter().map(|(&task, path)| (task, path.as_str()))),
     };
-    let mut told = scenario.as_ref().map_or_else(scenario::Told::default, |scenario| scenario::told(scenario, &recording.tasks));
+    let mut told = scenario.as_ref().map_or_else(scenario::Told::default, |scenario| scenario::told(scenario, &recording));
     let note = (!is_set && scenario.is_none()).then(|| group_note(groups.len(), members.len(), &stats));
     facts.told(note, &mut told);
     if scenario.is_some() {

@@ -1,7 +1,8 @@
 //! What a scenario tells of a trace that was made by it, or of what ran on a machine as it describes: which task is in which group, what
 //! groups weigh and may use, policies, slices and the CPUs that tasks may use. A trace tells none of that.
 
-use fairground_model::{Instr, TaskGroupSpec, TaskInfo, TaskSet, TaskSpec};
+use fairground_conform::Recording;
+use fairground_model::{Change, Instr, TaskGroupSpec, TaskInfo, TaskSet, TaskSpec, TimedChange};
 use fairground_scenario::{Error, Overrides, Scenario};
 use fairground_stdx::{CpuMask, Id, IndexVec, TaskId, TgId};
 use std::path::Path;
@@ -24,13 +25,14 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Scenario, Error
     Scenario::load(path, overrides)
 }
 
-/// What a scenario tells of these tasks.
-pub(super) fn told(scenario: &Scenario, tasks: &IndexVec<TaskId, TaskInfo>) -> Told {
+/// What a scenario tells of the tasks of a recording.
+pub(super) fn told(scenario: &Scenario, recording: &Recording) -> Told {
+    let tasks = &recording.tasks;
     let set = scenario.tasks();
     let specs: Vec<(TaskId, TaskSpec)> =
         set.tasks.ids().filter_map(|row| Some((find(row, &set, tasks)?, set.tasks[row].clone()))).collect();
     let allowed = specs.iter().filter_map(|row| Some((row.0, row.1.affinity?))).collect();
-    Told { groups: set.groups.clone(), specs, allowed, beyond: beyond(&set) }
+    Told { groups: set.groups.clone(), specs, allowed, beyond: beyond(&set, recording.tells_moves()) }
 }
 
 /// The task of the trace that is row `row` of the scenario: of those with its name the one at its place, by process number.
@@ -42,11 +44,12 @@ fn find(row: TaskId, set: &TaskSet, tasks: &IndexVec<TaskId, TaskInfo>) -> Optio
     named.get(place).copied()
 }
 
-/// Changes in mid-run leave no record, or none that is followed.
-fn beyond(set: &TaskSet) -> Option<String> {
+/// Changes in mid-run leave no record, but for tasks that go to another group where the recording tells that.
+fn beyond(set: &TaskSet, tells_moves: bool) -> Option<String> {
     let moves = |instr: &Instr| matches!(instr, Instr::SetGroup { .. });
-    let programs = set.programs.iter().any(|program| program.code.iter().any(moves));
-    let what = match (set.changes.is_empty(), programs) {
+    let programs = !tells_moves && set.programs.iter().any(|program| program.code.iter().any(moves));
+    let is_followed = |row: &TimedChange| tells_moves && matches!(row.change, Change::Group { .. });
+    let what = match (set.changes.iter().all(is_followed), programs) {
         (true, false) => return None,
         (false, _) => "changes while it runs",
         (true, true) => "tasks that change their group",
