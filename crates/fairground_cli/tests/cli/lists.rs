@@ -87,13 +87,17 @@ fn profiles_are_shown_and_compared() {
 #[test]
 fn any_kernel_of_the_tables_is_shown() {
     expect![[r#"
-        From v5.19 to v6.0: 12 changes
+        From v5.19 to v6.0: 13 changes
 
         v6.0
           pelt_clock (seam): rq-clock-pelt → rq-clock-pelt-idle
               Now: As rq-clock-pelt; a CPU that goes idle also syncs and remembers its clocks, so that
               sleepers who leave it decay. Before: Time is scaled by capacity, then frequency; lost idle
               time is tested once, when the CPU goes idle.
+              commit e2f3e35f1f5a "sched/fair: Decay task PELT values during wakeup migration"
+          sleeper_clock (seam): as-read → estimated
+              Now: Up to now, by an estimate of what the clock would show. Before: Up to the last reading of
+              the clock (any kernel built without NO_HZ).
               commit e2f3e35f1f5a "sched/fair: Decay task PELT values during wakeup migration"
           recent_used_cpu (seam): always-unchecked → always
               Now: The previous CPU at every wake-up that reaches this point. Before: The previous CPU at
