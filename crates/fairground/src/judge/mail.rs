@@ -98,16 +98,18 @@ impl Judged {
 }
 
 fn shift_line(shift: &Shift) -> String {
-    let change = match shift.a {
-        0 => "from 0".to_string(),
-        a => format!("{:+.1} %", (shift.b as f64 - a as f64) / a as f64 * 100.0),
-    };
-    format!("    {:<34} {:>12} {:>12} {:>9}", shift.reason.slug(), format_count(shift.a), format_count(shift.b), change)
+    let change = (shift.a > 0).then(|| (shift.b as f64 / shift.a as f64 - 1.0) * 100.0);
+    line(shift.reason.slug(), &format_count(shift.a), &format_count(shift.b), change)
 }
 
 fn row_line(row: &Comparison) -> String {
-    let change = row.change_percent().map_or("from 0".to_string(), |percent| format!("{percent:+.1} %"));
-    format!("    {:<34} {:>12} {:>12} {:>9}", row.name, format_mean(&row.a, row.unit), format_mean(&row.b, row.unit), change)
+    line(&row.name, &format_mean(&row.a, row.unit), &format_mean(&row.b, row.unit), row.change_percent())
+}
+
+/// A name, its value on both sides, and the change, which has no percentage from 0.
+fn line(name: &str, a: &str, b: &str, percent: Option<f64>) -> String {
+    let change = percent.map_or("from 0".to_string(), |percent| format!("{percent:+.1} %"));
+    format!("    {name:<34} {a:>12} {b:>12} {change:>9}")
 }
 
 fn larger_first(a: &Comparison, b: &Comparison) -> Ordering {

@@ -112,7 +112,8 @@ pub fn judge(options: &JudgeOptions, control: Control<'_>) -> Result<Judged, Err
     let chosen: Vec<_> =
         cases.iter().filter(|case| options.only.is_empty() || options.only.iter().any(|name| name == case.name)).collect();
     if let Some(name) = options.only.iter().find(|name| cases.iter().all(|case| case.name != **name)) {
-        let names: Vec<&str> = cases.iter().map(|case| case.name).collect();
+        let mut names: Vec<&str> = cases.iter().map(|case| case.name).collect();
+        names.dedup();
         let message = format!("--only: the {} battery has no case `{name}`", options.battery.name());
         return Err(Error::one("command line", message, format!("It has {}.", names.join(", "))));
     }

@@ -2,19 +2,11 @@
 
 use super::Judged;
 use crate::compare::shifts_table;
-use crate::output::ResultKind;
 use fairground_report::page::{Block, Page};
 
 impl Judged {
-    /// What a file of the verdict holds: a page or the document.
-    pub fn file(&self, kind: ResultKind) -> Vec<u8> {
-        match kind {
-            ResultKind::Json => self.document().to_string().into_bytes(),
-            ResultKind::Html | ResultKind::Csv | ResultKind::Parquet => self.page().to_string().into_bytes(),
-        }
-    }
-
-    fn page(&self) -> Page {
+    /// The verdict as a page for a browser.
+    pub fn page(&self) -> Page {
         let [a, b] = &self.sides;
         let mut page = Page::new(format!("{b} judged against {a}"));
         page.fact("made by", concat!("fairground ", env!("CARGO_PKG_VERSION"), " judge"))

@@ -52,7 +52,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let judged = judge::judge(&options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let judged = judged?;
-    for path in files.finish(!judged.interrupted, |kind| judged.file(kind))? {
+    let content = |kind| match kind {
+        ResultKind::Json => judged.document().to_string(),
+        _ => judged.page().to_string(),
+    };
+    for path in files.finish(!judged.interrupted, |kind| content(kind).into_bytes())? {
         show::written(&path);
     }
     match json {

@@ -17,7 +17,7 @@ seams! {
     /// What ends an idle time of a CPU, whose length goes into the average.
     IdleTimeEnd = idle_time_end {
         WakeUp "wake-up" "A wake-up that queues a task there.",
-        PutIdle "put-idle" "That the idle task is put down, for whomever.",
+        PutIdle "put-idle" "The idle task is put down, whoever comes next.",
     }
     history { v(4, 12) => WakeUp, v(7, 0) => PutIdle, }
 
