@@ -27,3 +27,4 @@ SECTIONS
 INSERT AFTER .text;
 
 jiffies = jiffies_64;
+fg_runqueues = runqueues;

@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of the interface. A library of another version is refused.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// The answer of a core that has stopped.
 pub(crate) const BROKEN: i64 = -10_000;
 /// The idle task in a [`Kind::Switch`].
@@ -57,6 +57,24 @@ impl Request {
     /// What it asks; `None` if the library has a kind that this version does not know.
     pub fn kind(&self) -> Option<Kind> {
         KINDS.get((self.kind as usize).checked_sub(1)?).copied()
+    }
+}
+
+/// What a call has seen of another CPU.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen(u32);
+
+impl Seen {
+    const LOCKED: u32 = 1 << 31;
+
+    /// Which CPU.
+    pub fn cpu(self) -> u32 {
+        self.0 & !Seen::LOCKED
+    }
+    /// Whether it took the lock of that CPU's run queue, which may be its own; else it looked at the queue.
+    pub fn is_lock(self) -> bool {
+        self.0 & Seen::LOCKED != 0
     }
 }
 
@@ -237,6 +255,7 @@ pub(crate) struct Table {
     pub(crate) boot: unsafe extern "C" fn(*const MachineTables) -> i64,
     pub(crate) fault: unsafe extern "C" fn() -> *const FaultTables,
     pub(crate) requests: unsafe extern "C" fn(*mut u32) -> *const Request,
+    pub(crate) seen: unsafe extern "C" fn(*mut u32) -> *const Seen,
     pub(crate) log: unsafe extern "C" fn() -> *const c_char,
     pub(crate) signalled: unsafe extern "C" fn(u32, u64, u64),
     pub(crate) feature: unsafe extern "C" fn(*const c_char, u32) -> i64,
@@ -265,7 +284,6 @@ pub(crate) struct Table {
     pub(crate) view_cpu: unsafe extern "C" fn(u32, *mut CpuView) -> i64,
     pub(crate) view_domain: unsafe extern "C" fn(u32, u32, *mut DomainView) -> i64,
     pub(crate) set_domain: unsafe extern "C" fn(u32, u32, u64, i64) -> i64,
-    pub(crate) set_idle_since: unsafe extern "C" fn(u32, u64) -> i64,
 }
 
 /// The one symbol of a library.

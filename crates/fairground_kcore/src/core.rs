@@ -1,6 +1,6 @@
 //! An instance of a core: the entry points of a scheduler, each a call into the library.
 
-use crate::abi::{BROKEN, CpuView, DomainView, ForkTables, MachineTables, Policy, QueueView, Request, Table, TaskView};
+use crate::abi::{BROKEN, CpuView, DomainView, ForkTables, MachineTables, Policy, QueueView, Request, Seen, Table, TaskView};
 use crate::library::{Library, text};
 use crate::signals;
 use crate::stopped::{CallError, Stop};
@@ -142,6 +142,17 @@ impl KernelCore {
         // SAFETY: fills the count and gives the start of a ring that only a call changes; a call needs `&mut self`.
         let first = unsafe { (self.table().requests)(&raw mut count) };
         // SAFETY: the ring has so many rows.
+        unsafe { std::slice::from_raw_parts(first, count as usize) }
+    }
+    /// Whose run queues the last call looked at and whose locks it took, in that order.
+    ///
+    /// A look is the first reach for another CPU's run queue after one for some other; one that ends in the lock of that
+    /// queue is part of the lock.
+    pub fn seen(&self) -> &[Seen] {
+        let mut count = 0;
+        // SAFETY: fills the count and gives the start of a list that only a call changes; a call needs `&mut self`.
+        let first = unsafe { (self.table().seen)(&raw mut count) };
+        // SAFETY: the list has so many rows.
         unsafe { std::slice::from_raw_parts(first, count as usize) }
     }
     /// The fault, if the core has stopped.
@@ -345,11 +356,6 @@ impl KernelCore {
         let scan = scan.map_or(-1, i64::from);
         // SAFETY: numbers only.
         self.call(|table| unsafe { (table.set_domain)(cpu, level, last_balance, scan) }).map(|_| ())
-    }
-    /// Sets since when a CPU that never went idle by schedule() idles, in ns of the core's clock.
-    pub fn set_idle_since(&mut self, cpu: u32, ns: u64) -> Result<(), CallError> {
-        // SAFETY: numbers only.
-        self.call(|table| unsafe { (table.set_idle_since)(cpu, ns) }).map(|_| ())
     }
     /// The time at which the core booted, in ns.
     pub fn boot_ns(&self) -> u64 {

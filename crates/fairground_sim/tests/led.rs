@@ -1,7 +1,7 @@
 //! Another core that decides: turns of two ticks, first come first served, and an idle CPU steals.
 
 use crate::common::{Build, MS, US, priced_machine, setup, sleep, work};
-use fairground_model::{Change, Instr, PrevState, Sink, TaskSet, TraceEvent};
+use fairground_model::{Change, Instr, Op, PrevState, Sink, TaskSet, TraceEvent};
 use fairground_sched::{Sched, TaskState};
 use fairground_sim::{Entry, LeadingCore, Led, Setup, Simulation, Site, Stopped};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
@@ -17,12 +17,22 @@ struct Turns {
     lists: bool,
     /// A fault: it runs a task that sleeps.
     runs_sleepers: bool,
+    /// A wake-up looks at all other CPUs so often, schedule() at one, and each takes the lock of CPU 0.
+    looks: usize,
 }
 
 impl Turns {
     fn new(cpus: usize, lists: bool) -> Turns {
         let lines = vec![VecDeque::new(); cpus];
-        Turns { lines, running: vec![None; cpus], ticks: vec![0; cpus], homes: BTreeMap::new(), lists, runs_sleepers: false }
+        Turns {
+            lines,
+            running: vec![None; cpus],
+            ticks: vec![0; cpus],
+            homes: BTreeMap::new(),
+            lists,
+            runs_sleepers: false,
+            looks: 0,
+        }
     }
     fn line_up(&mut self, task: TaskId, cpu: CpuId, led: &mut Led) {
         self.homes.insert(task, cpu);
@@ -64,6 +74,14 @@ impl LeadingCore for Turns {
     }
     fn enter(&mut self, ours: &Sched, site: Site, entry: Entry<'_>, led: &mut Led) -> Result<(), String> {
         let here = site.cpu.index();
+        if self.looks > 0 && matches!(entry, Entry::Schedule { .. } | Entry::Wake { .. }) {
+            let others = (0..self.lines.len()).filter(|&cpu| cpu != here).map(CpuId::from_index);
+            match entry {
+                Entry::Wake { .. } => led.looked = others.clone().cycle().take(others.count() * self.looks).collect(),
+                _ => led.looked = others.take(1).collect(),
+            }
+            led.locked.push(CpuId::new(0));
+        }
         match entry {
             Entry::Schedule { prev_state } => self.schedule(site.cpu, prev_state, led),
             Entry::WakeNew { child, .. } => {
@@ -179,6 +197,24 @@ fn it_moves_tasks_and_uses_wake_lists() {
         let ran = |row: u32| first.sched().se(TaskId::new(row)).sum_exec_runtime;
         assert!((1..8).all(|row| ran(row) > 5 * MS), "{prices}: all sleepers run");
     }
+}
+
+#[test]
+fn what_it_looks_at_has_its_price() {
+    let run = |looks: usize| {
+        let mut turns = Turns::new(3, false);
+        turns.looks = looks;
+        let (simulation, log, end) = led(setup(priced_machine(3, "xeon-spr"), "v6.12", sleepers(), 100 * MS), turns);
+        end.unwrap();
+        let total = |op: Op| simulation.op_total(op);
+        (total(Op::ScanCpu), total(Op::LbCpu), total(Op::LockFree) + total(Op::LockRemote), log.wakeups, simulation.digest())
+    };
+    let (blind, two, three) = (run(0), run(2), run(3));
+    assert_eq!((blind.0, blind.1, blind.2), (0, 0, 0), "what is not looked at costs nothing");
+    assert_eq!((two.0, three.0), (2 * 2 * two.3, 2 * 3 * three.3), "in wake-ups looks are those of a search");
+    assert!(two.1 > 200, "in schedule() they are those of a balance: {}", two.1);
+    assert!(two.2 > two.3, "each wake-up has a lock, and schedule() of another CPU: {}", two.2);
+    assert!(blind.4 != two.4 && two.4 != three.4, "each look takes time");
 }
 
 #[test]

@@ -266,6 +266,10 @@ impl TreeCore {
     /// What the last call asked for.
     fn take(&mut self) -> Result<(), String> {
         let led = &mut self.asked;
+        for seen in self.core.seen() {
+            let list = if seen.is_lock() { &mut led.locked } else { &mut led.looked };
+            list.push(CpuId::new(seen.cpu()));
+        }
         for request in self.core.requests() {
             let waiting = &mut self.waiting[request.cpu as usize];
             match request.kind() {
@@ -394,10 +398,9 @@ impl LeadingCore for TreeCore {
         for task in ours.task_ids().filter(|&task| ours.task(task).state == TaskState::Asleep) {
             self.begin_asleep(ours, task)?;
         }
-        // Nobody has anything to run yet.
+        // Nobody has anything to run yet; timers go on.
         self.waiting.fill(Waiting::default());
-        self.asked.ipis.clear();
-        self.asked.softirq = false;
+        self.asked = Led { timers: std::mem::take(&mut self.asked.timers), ..Led::default() };
         Ok(())
     }
 
@@ -475,6 +478,7 @@ impl LeadingCore for TreeCore {
         // Those of the boot too, with the first entry.
         let asked = std::mem::take(&mut self.asked);
         (led.ipis, led.timers, led.softirq) = (asked.ipis, asked.timers, asked.softirq);
+        (led.looked, led.locked) = (asked.looked, asked.locked);
         // Its own flag a CPU sets without an interrupt.
         led.ipis.retain(|&target| target != site.cpu);
         led.ipis.dedup();

@@ -165,3 +165,45 @@ fn a_tree_and_its_patched_copy_are_built_and_compared() {
     let again = with(&store, &["compare", "scenarios/features/crowd.toml", "--a", "tree:base", "--b", "tree:patched", "--json"]);
     assert_eq!(again.out, compared.out, "the same runs");
 }
+
+/// 160 tasks on 112 CPUs, nothing has a price: a run over the tree, and one by our rules of that kernel in the build's configuration.
+/// Every metric is the same, locks are counted alike, and looks nearly: our rules count those at the own queue, too.
+#[cfg(feature = "trees")]
+#[test]
+fn a_run_over_a_tree_is_that_of_our_rules_and_sees_as_much() {
+    let folder = Folder::new();
+    let store = folder.path("kernels");
+    let root = std::env::var_os("FAIRGROUND_KERNEL_SOURCES").map_or(workspace().join("target/kernel-sources"), Into::into);
+    let path = folder.file(
+        "s.toml",
+        "duration = '40ms'\n[machine]\npreset = 'llc112'\nnohz_idle = false\ncosts = 'zero'\n[profile]\nkernel = '6.12'\n\
+         [[workload]]\ntasks = [{ name = 's', count = 160, run = '200us', sleep = '300us' }]\n",
+    );
+    for series in ["6.1", "6.12"] {
+        let tree = root.join(series);
+        assert!(tree.join("Makefile").is_file(), "{}: no kernel tree. Run `cargo xtask kernel-sources {series}`", tree.display());
+        let built = with(&store, &["kernel", "build", &tree.display().to_string(), "--as", "base"]);
+        assert_eq!(built.code, 0, "{}", built.err);
+        let common = ["run", &path, "--json", "--feature", "NO_NI_RANDOM", "--profile"];
+        let seams = ["--set", "preemption=none", "--set", "newidle_batch=imbalance", "--set", "sleeper_clock=as-read"];
+        let theirs = with(&store, &[&common[..], &["tree:base"]].concat()).json();
+        let ours = with(&store, &[&common[..], &[&format!("v{series}")], &seams].concat()).json();
+        assert_eq!(theirs["metrics"], ours["metrics"], "{series}");
+        let count = |run: &serde_json::Value, op: &str| {
+            let tables = run["tables"].as_array().unwrap();
+            let table = tables.iter().find(|table| table["name"] == "time_by_op").unwrap();
+            let row = table["rows"].as_array().unwrap().iter().find(|row| row["op"] == op).unwrap();
+            row["count"].as_u64().unwrap()
+        };
+        let both = |op: &str| (count(&theirs, op), count(&ours, op));
+        let (seen, wanted) = both("lock_remote");
+        assert!(seen == wanted && seen > 500, "{series}: {seen} locks, ours {wanted}");
+        for op in ["scan", "lb_cpu"] {
+            let (seen, wanted) = both(op);
+            assert!(
+                seen * 100 > wanted * 80 && seen * 100 < wanted * 105 && seen > 50_000,
+                "{series} {op}: {seen}, ours {wanted}"
+            );
+        }
+    }
+}

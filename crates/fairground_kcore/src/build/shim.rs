@@ -55,6 +55,7 @@ pub(super) const ARCH: &[File] = &[
     ("arch/fg/kernel/machine.c", include_str!("../../../../kcore/arch/fg/kernel/machine.c")),
     ("arch/fg/kernel/memory.c", include_str!("../../../../kcore/arch/fg/kernel/memory.c")),
     ("arch/fg/kernel/rcu.c", include_str!("../../../../kcore/arch/fg/kernel/rcu.c")),
+    ("arch/fg/kernel/seen.c", include_str!("../../../../kcore/arch/fg/kernel/seen.c")),
     ("arch/fg/kernel/stopper.c", include_str!("../../../../kcore/arch/fg/kernel/stopper.c")),
     ("arch/fg/kernel/table.c", include_str!("../../../../kcore/arch/fg/kernel/table.c")),
     ("arch/fg/kernel/tasks.c", include_str!("../../../../kcore/arch/fg/kernel/tasks.c")),

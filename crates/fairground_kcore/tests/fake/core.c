@@ -23,6 +23,8 @@ static struct {
 static unsigned queue[CPUS][TASKS], length[CPUS], cpus, forked = 1, rotate[CPUS], resched[CPUS];
 static struct fg_request ring[RING];
 static unsigned asked;
+/* Of a tick: a look at each other CPU, then the own lock. */
+static fg_u32 seen[CPUS + 1], nr_seen;
 static struct fg_fault fault;
 static char words[256];
 static void *way_out[5];
@@ -54,7 +56,7 @@ static void signalled(fg_u32 kind, fg_u64 address, fg_u64 caller)
 		return -EINVAL;								\
 	inside = 1;									\
 	last = (now);									\
-	asked = 0;									\
+	asked = nr_seen = 0;								\
 	fg_s64 answer = (body);								\
 	inside = 0;									\
 	return answer
@@ -177,6 +179,10 @@ static fg_s64 exit_(fg_u32 cpu, fg_u64 now) { CALL(cpu, now, do_schedule(cpu, FG
 
 static fg_s64 do_tick(unsigned cpu)
 {
+	for (unsigned other = 0; other < cpus; other++)
+		if (other != cpu)
+			seen[nr_seen++] = other;
+	seen[nr_seen++] = cpu | FG_LOCKED;
 	rotate[cpu] = length[cpu] > 1;
 	if (rotate[cpu]) {
 		resched[cpu] = 1;
@@ -220,10 +226,10 @@ static fg_s64 view_domain(fg_u32 cpu, fg_u32 level, struct fg_domain_view *view)
 	return 0;
 }
 static fg_s64 set_domain(fg_u32 cpu, fg_u32 level, fg_u64 at, fg_s64 scan) { return level ? -ENOENT : 0; }
-static fg_s64 set_idle_since(fg_u32 cpu, fg_u64 ns) { return 0; }
 
 static const struct fg_fault *get_fault(void) { return &fault; }
 static const struct fg_request *requests(fg_u32 *count) { *count = asked; return ring; }
+static const fg_u32 *get_seen(fg_u32 *count) { *count = nr_seen; return seen; }
 static const char *get_log(void) { return words; }
 
 #ifndef FAKE_IDENTITY
@@ -235,13 +241,13 @@ static const char *get_log(void) { return words; }
 
 static const struct fg_table table = {
 	.abi = FAKE_ABI, .size = sizeof(table), .release = "fake", .identity = FAKE_IDENTITY, .hz = 250,
-	.boot = boot, .fault = get_fault, .requests = requests, .log = get_log, .signalled = signalled,
+	.boot = boot, .fault = get_fault, .requests = requests, .seen = get_seen, .log = get_log, .signalled = signalled,
 	.feature = feature, .tunable = tunable, .jiffies = jiffies, .fork = fork_, .start = start, .wake = wake,
 	.schedule = schedule, .tick = tick, .softirq = number, .ipi = number, .timer = number, .stopper = nothing, .exit = exit_,
 	.nice = set_nice, .affinity = affinity, .policy = policy, .group_new = number, .group_file = group_file,
 	.group_move = numbers, .hotplug = number, .frequency = number,
 	.view_task = view_task, .view_queue = view_queue, .view_cpu = view_cpu, .view_domain = view_domain,
-	.set_domain = set_domain, .set_idle_since = set_idle_since,
+	.set_domain = set_domain,
 };
 
 const struct fg_table *fairground_kcore(void) { return &table; }

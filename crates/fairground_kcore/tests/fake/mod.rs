@@ -39,6 +39,16 @@ fn hogs(core: &mut KernelCore, count: u32) -> Vec<u32> {
 }
 
 #[test]
+fn what_a_call_has_seen_of_other_cpus_is_told_in_its_order() {
+    let mut core = booted("seen", 3);
+    core.tick(1, BOOT + 4 * MS).unwrap();
+    let seen: Vec<_> = core.seen().iter().map(|seen| (seen.cpu(), seen.is_lock())).collect();
+    assert_eq!(seen, [(0, false), (2, false), (1, true)]);
+    hogs(&mut core, 1);
+    assert_eq!(core.seen(), [], "the list is that of the last call");
+}
+
+#[test]
 fn hogs_of_the_fake_core_take_turns_at_each_tick() {
     let mut core = booted("turns", 1);
     assert_eq!(hogs(&mut core, 3), [1, 2, 3]);

@@ -240,9 +240,11 @@ impl Sched {
         }
     }
 
-    /// Counts taking the run-queue lock of `cpu`.
+    /// Counts taking the run-queue lock of `cpu`; where another core decides, that one tells its locks.
     pub(crate) fn count_rq_lock(&self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        cx.meter.count(rq_lock_op(cx.machine, cx.cpu, cpu));
+        if !self.is_led() {
+            cx.meter.count(rq_lock_op(cx.machine, cx.cpu, cpu));
+        }
     }
 
     /// Whether what was just queued on `cpu` shall run before what runs there.

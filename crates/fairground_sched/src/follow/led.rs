@@ -5,7 +5,7 @@
 //! for a schedule() or an interrupt. Sleepers leave their queue at once, since when a delayed dequeue ends is a decision too.
 
 use crate::Sched;
-use crate::core::{Switch, WakeFlags};
+use crate::core::{Switch, WakeFlags, rq_lock_op};
 use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::task::{Task, TaskState};
@@ -38,6 +38,18 @@ impl Sched {
     /// What the current task of `cpu` is when it next calls schedule().
     pub fn announced_state(&self, cpu: CpuId) -> PrevState {
         self.rqs[cpu].curr.and_then(|task| self.tasks[task].sleep_state).unwrap_or(PrevState::Running)
+    }
+
+    /// Counts what an entry of the other core has seen: looks at run queues, in a balance or in a search, and locks of them.
+    /// Locks that our tables would take are not counted besides.
+    pub fn led_seen(&mut self, cx: &mut Ctx<'_, '_>, looked: &[CpuId], locked: &[CpuId], balances: bool) {
+        match balances {
+            true => cx.meter.count_n(Op::LbCpu, looked.len() as u64),
+            false => looked.iter().for_each(|&cpu| self.count_look(cx, cpu)),
+        }
+        for &cpu in locked {
+            cx.meter.count(rq_lock_op(cx.machine, cx.cpu, cpu));
+        }
     }
 
     /// The reschedule flags of `cpu`, as the other core has them: at once, or at the next return to user mode.

@@ -17,18 +17,28 @@ impl Simulation {
         Simulation::build(crate::QueueKind::Fast, setup, Beside::Leads(leader, Led::default()))
     }
 
-    /// Makes an entry into the core that leads. False: the run ends with that.
-    pub(super) fn ask(&mut self, cpu: CpuId, entry: Entry<'_>) -> bool {
+    /// Makes an entry into the core that leads, and counts what it looked at. False: the run ends with that.
+    pub(super) fn ask(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, entry: Entry<'_>) -> bool {
         let Beside::Leads(leader, led) = &mut self.beside else { return false };
         led.clear();
         let site = Site { now: self.now, cpu, jiffies: self.jiffies.count() };
-        match leader.enter(&self.sched, site, entry, led) {
-            Ok(()) => true,
-            Err(why) => {
-                self.go_astray(why);
-                false
-            }
+        if let Err(why) = leader.enter(&self.sched, site, entry, led) {
+            self.go_astray(why);
+            return false;
         }
+        // Looks in these are those of a balance, in all others those of a search.
+        let balances = matches!(entry, Entry::Schedule { .. } | Entry::Softirq);
+        // Their prices hold the own lock.
+        let holds_own = matches!(entry, Entry::Schedule { .. } | Entry::Tick);
+        let (looked, mut locked) = (std::mem::take(&mut led.looked), std::mem::take(&mut led.locked));
+        locked.retain(|&of| !(holds_own && of == cpu));
+        if !(looked.is_empty() && locked.is_empty()) {
+            self.core(rec, cpu, |sched, cx| sched.led_seen(cx, &looked, &locked, balances));
+        }
+        if let Beside::Leads(_, led) = &mut self.beside {
+            (led.looked, led.locked) = (looked, locked);
+        }
+        true
     }
 
     /// The other core cannot go on, or our tables cannot follow it.
@@ -81,7 +91,7 @@ impl Simulation {
     /// schedule(), newidle balance and the stopper included.
     pub(crate) fn led_schedule(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let prev_state = self.sched.announced_state(cpu);
-        if !self.ask(cpu, Entry::Schedule { prev_state }) {
+        if !self.ask(rec, cpu, Entry::Schedule { prev_state }) {
             return Next::Left;
         }
         let Beside::Leads(_, led) = &mut self.beside else { return Next::Left };
@@ -111,7 +121,7 @@ impl Simulation {
         after: AfterWake,
     ) -> Next {
         if self.sched.led_is_asleep(wakee) {
-            if !self.ask(cpu, Entry::Wake { wakee, flags }) {
+            if !self.ask(rec, cpu, Entry::Wake { wakee, flags }) {
                 return Next::Left;
             }
             let Beside::Leads(_, Led { target: Some(target), listed, .. }) = self.beside else {
@@ -126,7 +136,7 @@ impl Simulation {
     /// wake_up_new_task(). False: the run ends with that.
     pub(crate) fn led_wake_new(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, child: TaskId) -> bool {
         let wanted = self.tasks[child].first_cpu;
-        if !self.ask(cpu, Entry::WakeNew { child, wanted }) {
+        if !self.ask(rec, cpu, Entry::WakeNew { child, wanted }) {
             return false;
         }
         let Beside::Leads(_, Led { target: Some(target), .. }) = self.beside else {

@@ -23,9 +23,9 @@
 //! To a core that watches an entry is told when its last phase is over. So where operations cost time, it does at the end
 //! what ours has done in between: only with free operations both do the same at the same instant.
 //!
-//! A core that leads does each entry in one go, at its beginning; its price is paid afterwards. So a search, a balance and
-//! a wait for a lock take no time, and nobody can spoil them. Priced is what our tables count as they follow: switches,
-//! queueing, ticks, interrupts, wake lists and free locks.
+//! A core that leads does each entry in one go, at its beginning; its price is paid afterwards. So nobody can spoil a search
+//! or a balance half done, and no lock is waited for. Priced is what our tables count as they follow (switches, queueing,
+//! ticks, interrupts, wake lists), and what the other core has seen of run queues: looks and locks.
 //!
 //! # What is not told
 //!
@@ -131,6 +131,10 @@ pub struct Led {
     pub softirq: bool,
     /// Timers by their number: when they are due; `None`: no more.
     pub timers: Vec<(usize, Option<Instant>)>,
+    /// Of which other CPUs it looked at the run queue, each time that it did.
+    pub looked: Vec<CpuId>,
+    /// Of which CPUs it took the lock of the run queue, its own among them.
+    pub locked: Vec<CpuId>,
 }
 
 impl Led {
@@ -140,6 +144,8 @@ impl Led {
         self.flags.clear();
         self.ipis.clear();
         self.timers.clear();
+        self.looked.clear();
+        self.locked.clear();
     }
 }
 
@@ -220,7 +226,7 @@ impl Simulation {
     #[cold]
     fn enter_other(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, entry: Entry<'_>) {
         match self.beside.leads() {
-            true if self.ask(cpu, entry) => self.obey(rec, cpu),
+            true if self.ask(rec, cpu, entry) => self.obey(rec, cpu),
             true => {}
             false => self.tell_watcher(cpu, entry),
         }

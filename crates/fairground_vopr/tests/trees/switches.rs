@@ -2,7 +2,7 @@
 
 use super::builds::core;
 use super::differ::profile;
-use super::driver::{BOOT_NS, Driver, Job};
+use super::driver::{Driver, Job};
 use super::ours;
 use fairground_model::features::Feat;
 
@@ -57,7 +57,6 @@ fn begin_as(driver: &mut Driver, ours: &fairground_sim::Simulation, cpu: u32) {
         (domain, level) = (row.parent, level + 1);
     }
     assert_eq!(driver.core.domain(cpu, level), None, "as many domains as ours");
-    driver.core.set_idle_since(cpu, BOOT_NS).unwrap();
 }
 
 #[test]

@@ -110,8 +110,11 @@ static fg_s64 fg_boot_cpus(u64 now)
 	sched_init_smp();
 	fg_current = fg_running[0];
 	system_state = SYSTEM_RUNNING;
-	for (cpu = 0; cpu < fg_cpus; cpu++)
+	for (cpu = 0; cpu < fg_cpus; cpu++) {
 		clear_tsk_need_resched(fg_running[cpu]);
+		/* A kernel's CPU goes idle by schedule(), which notes when that was; forks look for the latest. */
+		cpu_rq(cpu)->idle_stamp = now;
+	}
 	return 0;
 }
 
@@ -133,6 +136,7 @@ fg_s64 fg_boot(const struct fg_machine *machine)
 	fg_inside = 1;
 	fg_masks();
 	fg_place_cpus(fg_cpus);
+	fg_seen_boot();
 	return fg_finish(fg_boot_cpus(machine->now));
 }
 

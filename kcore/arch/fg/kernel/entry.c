@@ -38,6 +38,7 @@ bool fg_begin(int cpu, u64 now)
 	fg_cpu_offset = __per_cpu_offset[cpu];
 	fg_current = fg_running[cpu];
 	fg_irqs_on = 1;
+	fg_seen_begin();
 	return true;
 }
 

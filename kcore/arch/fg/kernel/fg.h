@@ -15,6 +15,10 @@ fg_s64 fg_finish(fg_s64 answer);
 void fg_interrupt_begin(void);
 void fg_interrupt_end(void);
 
+/* seen.c: whose run queues a call looked at. */
+void fg_seen_boot(void);
+void fg_seen_begin(void);
+
 /* fault.c: what ends a call, and what is remembered of it. */
 extern struct fg_fault fg_fault;
 extern void *fg_way_out[5];

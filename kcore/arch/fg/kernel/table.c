@@ -7,6 +7,7 @@
 fg_s64 fg_boot(const struct fg_machine *machine);
 const struct fg_fault *fg_get_fault(void);
 const struct fg_request *fg_requests(u32 *count);
+const u32 *fg_seen_rows(u32 *count);
 void fg_signalled(u32 kind, u64 address, u64 caller);
 fg_s64 fg_feature(const char *name, u32 on);
 fg_s64 fg_tunable(const char *name, u64 value);
@@ -33,7 +34,6 @@ fg_s64 fg_view_queue(u32 group, u32 cpu, struct fg_queue_view *view);
 fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view);
 fg_s64 fg_view_domain(u32 cpu, u32 level, struct fg_domain_view *view);
 fg_s64 fg_set_domain(u32 cpu, u32 level, u64 last_balance, s64 nr_idle_scan);
-fg_s64 fg_set_idle_since(u32 cpu, u64 ns);
 
 /* CPUs cannot be taken off line yet: their last step waits for the stopper. */
 static fg_s64 fg_hotplug(u32 cpu, u64 now, u32 on) { return -EOPNOTSUPP; }
@@ -49,6 +49,7 @@ static const struct fg_table fg_table = {
 	.boot = fg_boot,
 	.fault = fg_get_fault,
 	.requests = fg_requests,
+	.seen = fg_seen_rows,
 	.log = fg_log,
 	.signalled = fg_signalled,
 	.feature = fg_feature,
@@ -77,7 +78,6 @@ static const struct fg_table fg_table = {
 	.view_cpu = fg_view_cpu,
 	.view_domain = fg_view_domain,
 	.set_domain = fg_set_domain,
-	.set_idle_since = fg_set_idle_since,
 };
 
 __attribute__((visibility("default"))) const struct fg_table *fairground_kcore(void)

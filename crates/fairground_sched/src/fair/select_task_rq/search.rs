@@ -388,9 +388,15 @@ impl Sched {
     /// Kernel: core.c available_idle_cpu(), idle_cpu(), fair.c sched_idle_cpu() from v5.7, v4.12–
     #[inline]
     pub(super) fn look(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        self.count_look(cx, cpu);
+        self.rqs[cx.cpu].sis.sis_scanned += 1;
+    }
+
+    /// Counts such a look.
+    #[inline]
+    pub(crate) fn count_look(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let first_says_it = self.profile.sched_idle_cpu == SchedIdleCpu::Busy && !self.idle_cpus.contains(cpu);
         self.lines.look(cx, cpu, if first_says_it { 1 } else { LINES });
-        self.rqs[cx.cpu].sis.sis_scanned += 1;
     }
 
     /// Whether all threads of the core of `cpu` are idle. A thread of a busy core that the task may use is kept in

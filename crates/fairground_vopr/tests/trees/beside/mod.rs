@@ -80,7 +80,7 @@ fn hardware(machine: &Machine, seed: u64) -> Hardware {
 
 impl Beside {
     /// Boots the core for a run of ours that has not begun, and begins in the middle of the same life: domains were balanced
-    /// before, searches may look at all CPUs, and every CPU has gone idle just before.
+    /// before, and searches may look at all CPUs.
     pub(crate) fn new(
         mut core: KernelCore,
         ours: &Simulation,
@@ -147,7 +147,7 @@ impl Beside {
             (domain, level) = (row.parent, level + 1);
         }
         assert_eq!((domain, self.core.domain(id.get(), level)), (None, None), "CPU {id:?} has as many domains as in ours");
-        self.core.set_idle_since(id.get(), BOOT_NS)
+        Ok(())
     }
 
     fn limit(&mut self, cpu: u32, now: u64, row: u32, limit: CpuMax, was: CpuMax) -> Result<(), CallError> {

@@ -11,7 +11,7 @@
 #ifndef FG_ABI_H
 #define FG_ABI_H
 
-#define FG_ABI_VERSION 3
+#define FG_ABI_VERSION 4
 #define FG_BROKEN (-10000)
 
 typedef unsigned long long fg_u64;
@@ -42,6 +42,12 @@ struct fg_request {
 };
 #define FG_IDLE 0xffffffffull
 #define FG_STOPPER 0xfffffffeull
+
+/*
+ * What a call has seen of other CPUs, in its order: a CPU whose run queue it looked at, or with this bit one whose lock
+ * it took, its own among them.
+ */
+#define FG_LOCKED 0x80000000u
 
 /* The machine. All tables have `cpus` rows; `distance` has nodes * nodes. */
 struct fg_machine {
@@ -135,6 +141,7 @@ struct fg_table {
 	fg_s64 (*boot)(const struct fg_machine *machine);
 	const struct fg_fault *(*fault)(void);
 	const struct fg_request *(*requests)(fg_u32 *count);
+	const fg_u32 *(*seen)(fg_u32 *count);
 	const char *(*log)(void);
 	void (*signalled)(fg_u32 kind, fg_u64 address, fg_u64 caller);
 
@@ -166,7 +173,6 @@ struct fg_table {
 	fg_s64 (*view_cpu)(fg_u32 cpu, struct fg_cpu_view *view);
 	fg_s64 (*view_domain)(fg_u32 cpu, fg_u32 level, struct fg_domain_view *view);
 	fg_s64 (*set_domain)(fg_u32 cpu, fg_u32 level, fg_u64 last_balance, fg_s64 nr_idle_scan);
-	fg_s64 (*set_idle_since)(fg_u32 cpu, fg_u64 ns);
 };
 
 /* The one symbol that a library exports. */

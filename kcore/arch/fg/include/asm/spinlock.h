@@ -5,11 +5,24 @@
 
 void fg_dead_lock(const void *lock);
 
+/* seen.c: the locks of run queues lie so far apart, from the first one on. */
+extern unsigned long fg_first_lock, fg_locks_span;
+void fg_lock_taken(unsigned long from_first);
+
+static inline void fg_taken(const arch_spinlock_t *lock)
+{
+	unsigned long from_first = (unsigned long)lock - fg_first_lock;
+
+	if (from_first < fg_locks_span)
+		fg_lock_taken(from_first);
+}
+
 static inline void arch_spin_lock(arch_spinlock_t *lock)
 {
 	if (lock->held)
 		fg_dead_lock(lock);
 	lock->held = 1;
+	fg_taken(lock);
 }
 
 static inline int arch_spin_trylock(arch_spinlock_t *lock)
@@ -17,6 +30,7 @@ static inline int arch_spin_trylock(arch_spinlock_t *lock)
 	if (lock->held)
 		return 0;
 	lock->held = 1;
+	fg_taken(lock);
 	return 1;
 }
 
