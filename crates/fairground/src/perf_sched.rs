@@ -2,7 +2,7 @@
 
 use crate::input::RunInput;
 use crate::interval::Extent;
-use crate::run::{self, RunOptions};
+use crate::run::{self, RunOptions, RunOutcome};
 use fairground_metrics::Interval;
 use fairground_metrics::timehist::{Contention, SchedLatency, TimeHist};
 use fairground_model::{Sink, TaskInfo, cgroup};
@@ -10,7 +10,7 @@ use fairground_recordings::RecordedSet;
 use fairground_report::timehist::{latency_summary, latency_table};
 use fairground_report::waits::{antagonists_table, histogram_table, percentiles_table, queues_table};
 use fairground_report::{Document, Input, Table};
-use fairground_scenario::{Control, Error, Overrides, text_file::is_stdin, trace_file};
+use fairground_scenario::{Control, Error, Overrides, Scenario, text_file::is_stdin, trace_file};
 use fairground_stdx::{CpuMask, Instant, nearest};
 use serde_json::Value;
 use std::path::Path;
@@ -54,6 +54,13 @@ impl Origin {
     /// What was read, with its digest.
     pub fn input(&self) -> Input {
         self.input.clone()
+    }
+    /// It is a trace of this run, and nothing that was recorded elsewhere.
+    pub fn is_of_run(&mut self, scenario: &Scenario, outcome: &RunOutcome) {
+        self.input = Input::new(&scenario.name(), scenario.digest());
+        (self.seed, self.digest) = (Some(outcome.seed), Some(outcome.digest));
+        self.quality = None;
+        self.notes.clone_from(&scenario.notes);
     }
     /// A document of a command, with what is known of the input.
     pub fn document(&self, command: &str) -> Document {

@@ -153,6 +153,9 @@ pub fn bisect(scenario: &Scenario, options: &BisectOptions, control: Control<'_>
         ..CompareOptions::default()
     };
     let (a, b) = compare::sides(scenario, &sides)?;
+    for side in [&a, &b] {
+        side.profile.rules_are_ours().map_err(|wrong| Error::one("command line", wrong.message, wrong.hint))?;
+    }
     between(scenario, [&a.profile, &b.profile], options, control)
 }
 

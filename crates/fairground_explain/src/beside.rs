@@ -3,12 +3,12 @@
 //! The comparison of `conform` is made over the record from some time before the wait to its end. Up to the wait it brings the model into the state of the
 //! recorded kernel; during the wait it is asked at each decision. After each the record is followed.
 
-use crate::recorded::{Ran, RecordedWait};
+use crate::recorded::{Ran, RecordedOptions, RecordedWait};
 use fairground::interval::Extent;
 use fairground_metrics::{Interval, Moment};
 use fairground_recordings::conform::{self, ConformOptions, Conformance};
 use fairground_report::{Cell, Table, columns};
-use fairground_scenario::{Control, Error, Overrides};
+use fairground_scenario::{Control, Error};
 use fairground_stdx::Ns;
 use std::path::Path;
 
@@ -38,12 +38,18 @@ impl Beside {
         path: &Path,
         wait: &RecordedWait,
         ran: &[Ran],
-        overrides: &Overrides,
+        asked: &RecordedOptions,
         control: Control<'_>,
     ) -> Result<Beside, String> {
         let moment = |ns| Some(Moment::After(Ns(ns)));
         let part = Interval { from: moment(wait.from.ns().saturating_sub(BEFORE_NS)), to: moment(wait.until.ns() + AFTER_NS) };
-        let options = ConformOptions { overrides: overrides.clone(), keep: KEPT, part, ..ConformOptions::default() };
+        let options = ConformOptions {
+            overrides: asked.overrides.clone(),
+            scenario: asked.scenario.clone(),
+            keep: KEPT,
+            part,
+            ..ConformOptions::default()
+        };
         let made = conform::conform(path, &options, control).map_err(|error| why(&error))?;
         if made.interrupted {
             return Err("it was interrupted".to_string());

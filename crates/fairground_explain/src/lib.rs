@@ -12,6 +12,8 @@
 //!                    proof.rs       the cause whose removal saves most is named
 //! from the beginning whole.rs       whether a change helps the whole run, and changes with which a run must begin
 //! of a single wait   glance.rs      where its time went, and nothing tried
+//! of what has no     recorded.rs    a trace, or
+//! reasons            tree.rs        a run over a kernel tree: who ran meanwhile, and beside.rs, what the rules would have done
 //! ```
 //!
 //! The run is deterministic, so a copy comes to the same state; what is asked of it in detail changes nothing.
@@ -37,6 +39,7 @@ mod proof;
 mod recorded;
 mod replay;
 mod show;
+mod tree;
 mod verdicts;
 mod watch;
 mod what_if;
@@ -55,6 +58,7 @@ pub use pool::PoolStory;
 pub use proof::{Confidence, Proof, Suspect};
 pub use recorded::{Ran, RecordedOptions, RecordedStory, RecordedWait, is_recording, recorded};
 pub use show::{document, document_of_none, story, story_of_none, tables};
+pub use tree::over_tree;
 pub use verdicts::{Misread, Miss};
 pub use what_if::{Change, NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, Outcome, Pairs, QUEUED_LOAD};
 

@@ -13,7 +13,7 @@ use fairground_report::{Cell, Table, columns};
 use fairground_scenario::{Control, Error, Overrides};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId, nearest};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Which wait of a recording is told.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -28,6 +28,33 @@ pub struct RecordedOptions {
     pub top: usize,
     /// The kernel and machine of the model that is asked beside it.
     pub overrides: Overrides,
+    /// A scenario that tells the model of groups, policies and the machine.
+    pub scenario: Option<PathBuf>,
+}
+
+/// Whose decisions they are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Ruler {
+    /// A kernel's, of which this is a record.
+    Recorded,
+    /// Those of a kernel tree in a run, by its name.
+    Tree(String),
+}
+
+impl Ruler {
+    fn name(&self) -> &str {
+        match self {
+            Ruler::Recorded => "the recorded kernel",
+            Ruler::Tree(name) => name,
+        }
+    }
+    /// What is not known of its reasons.
+    fn says(&self) -> &'static str {
+        match self {
+            Ruler::Recorded => "The record tells who ran, not by which rule. ",
+            Ruler::Tree(_) => "A tree's code decides, and does not say by which rule. ",
+        }
+    }
 }
 
 /// A time for which a task could run and did not.
@@ -82,6 +109,8 @@ pub struct RecordedStory {
     pub taken: Option<BTreeMap<&'static str, (Ns, u64)>>,
     /// Whether any wake-up is recorded.
     pub wakeups: bool,
+    /// Whose decisions they are.
+    by: Ruler,
     /// How many tasks the name that was asked for stands for, if there are several.
     pub twins: Option<usize>,
     /// What the model says of the same decisions; else why it is not asked.
@@ -98,6 +127,15 @@ pub fn is_recording(path: &Path) -> bool {
 
 /// Reads a recording twice: for its waits, and for what ran during the one that is meant.
 pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) -> Result<RecordedStory, Error> {
+    recorded_by(path, options, Ruler::Recorded, control)
+}
+
+pub(crate) fn recorded_by(
+    path: &Path,
+    options: &RecordedOptions,
+    by: Ruler,
+    control: Control<'_>,
+) -> Result<RecordedStory, Error> {
     let moment = options.at.as_ref().map(|text| interval::moment("--at", text)).transpose()?;
     let mut waits = Waits::default();
     let origin = perf_sched::feed(path, &Source::default(), &mut waits, control)?;
@@ -152,8 +190,8 @@ pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) ->
     let idle = meanwhile.idle();
     let taken = meanwhile.tells_interrupts.then(|| meanwhile.taken());
     let ran = meanwhile.ran;
-    let beside = Beside::ask(path, &one, &ran, &options.overrides, control.quiet());
-    Ok(RecordedStory { origin, waits: count, top: found, one, ran, idle, taken, wakeups, twins, beside, names, groups })
+    let beside = Beside::ask(path, &one, &ran, options, control.quiet());
+    Ok(RecordedStory { origin, waits: count, top: found, one, ran, idle, taken, wakeups, by, twins, beside, names, groups })
 }
 
 /// All waits of a record.
@@ -338,7 +376,7 @@ impl RecordedStory {
             self.seconds(one.from),
             self.seconds(one.until)
         );
-        text += "While it waited the recorded kernel ran on its CPU:\n";
+        text += &format!("While it waited {} ran on its CPU:\n", self.by.name());
         for (who, cpu, time, stretches) in self.sums().into_iter().take(6) {
             let who = who.map_or("(idle)".to_string(), |task| self.name_in_group(task));
             let times = if stretches == 1 { String::new() } else { format!(" in {stretches} stretches") };
@@ -367,7 +405,7 @@ impl RecordedStory {
         if !self.wakeups {
             text += "No wake-up is recorded: only waits after a task was taken off its CPU are seen.\n";
         }
-        text + "The record tells who ran, not by which rule. "
+        text + self.by.says()
             + &match &self.beside {
                 Ok(beside) => beside.summary(),
                 Err(why) => format!("The model is not asked: {why}\n"),

@@ -142,14 +142,9 @@ impl Simulation {
 
     pub(crate) fn build(kind: QueueKind, setup: Setup, beside: Beside) -> Result<Simulation, Mistakes> {
         setup.machine.validate()?;
-        if let Some(tree) = setup.profile.tree().filter(|_| !beside.leads()) {
-            let mut mistakes = Mistakes::default();
-            let message = format!(
-                "`{}`: a kernel tree decides in `run`, `compare`, `judge` and `sweep` only, and this asks our own rules",
-                tree.name
-            );
-            mistakes.whole(message, "Name a kernel of ours, such as `v6.12`.");
-            return Err(mistakes);
+        if !beside.leads() {
+            let ours = setup.profile.rules_are_ours();
+            ours.map_err(|wrong| Mistakes::one(wrong.message, wrong.hint))?;
         }
         let Setup { mut machine, profile, tasks: mut set, seed, duration, paranoid } = setup;
         machine.start_governors();

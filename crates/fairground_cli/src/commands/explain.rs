@@ -7,8 +7,8 @@ use crate::progress::Bar;
 use crate::show;
 use fairground::input::RunInput;
 use fairground::interval::Interval;
-use fairground_explain::{self as explain, Answer, ExplainOptions, RecordedOptions};
-use fairground_scenario::{Control, Error};
+use fairground_explain::{self as explain, Answer, ExplainOptions, RecordedOptions, RecordedStory};
+use fairground_scenario::{Control, Error, Scenario};
 use std::path::PathBuf;
 
 /// Explain why a task was late: what kept it from its CPU from the time at which it should have run, who ran instead and by
@@ -66,6 +66,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     }
     let input = RunInput::open(&args.scenario, &args.change.overrides())?;
     let scenario = input.scenario();
+    if scenario.profile.tree().is_some() {
+        return over_tree(args, scenario, json);
+    }
     let options = ExplainOptions {
         task: args.task.clone(),
         at: args.at.clone(),
@@ -78,10 +81,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let explained = explained?;
     show::notes(&scenario.notes);
     let explanation = match explained {
-        None => {
-            eprintln!("interrupted: nothing is explained");
-            return Ok(EXIT_INTERRUPTED);
-        }
+        None => return Ok(interrupted()),
         Some(Answer::NeverLate { task, digest }) => {
             match json {
                 true => show::document(&explain::document_of_none(scenario, task.as_deref(), digest))?,
@@ -110,17 +110,48 @@ fn recorded(args: &Args, json: bool) -> Result<u8, Error> {
             "Use `--task`, `--at`, `--time` and `--top`, and for the model beside it `--profile`, or `fairground replay` first.",
         ));
     }
-    let options = RecordedOptions {
+    let bar = Bar::new("reading");
+    let told = explain::recorded(&args.scenario, &options(args)?, Control::new(interrupt::flag(), &bar));
+    bar.finish();
+    show_story(&told?, json)
+}
+
+/// Of a run over a kernel tree the same is told: C code gives decisions and no rules.
+fn over_tree(args: &Args, scenario: &Scenario, json: bool) -> Result<u8, Error> {
+    if !args.what_if.is_empty() || args.percentile.is_some() {
+        let message = "a kernel tree decides: nothing can be tried from the middle of the run, and no rule is known";
+        return Err(Error::one(
+            "command line",
+            message,
+            "Use `--task`, `--at` and `--top`; `fairground compare` tries a change over a tree.",
+        ));
+    }
+    let bar = Bar::new("simulating");
+    let told = explain::over_tree(&args.scenario, scenario, &options(args)?, Control::new(interrupt::flag(), &bar));
+    bar.finish();
+    match told? {
+        Some(story) => show_story(&story, json),
+        None => Ok(interrupted()),
+    }
+}
+
+fn interrupted() -> u8 {
+    eprintln!("interrupted: nothing is explained");
+    EXIT_INTERRUPTED
+}
+
+fn options(args: &Args) -> Result<RecordedOptions, Error> {
+    Ok(RecordedOptions {
         task: args.task.clone(),
         at: args.at.clone(),
         interval: args.time.interval()?,
         top: args.top,
         overrides: args.change.overrides(),
-    };
-    let bar = Bar::new("reading");
-    let told = explain::recorded(&args.scenario, &options, Control::new(interrupt::flag(), &bar));
-    bar.finish();
-    let told = told?;
+        scenario: None,
+    })
+}
+
+fn show_story(told: &RecordedStory, json: bool) -> Result<u8, Error> {
     show::notes(&told.origin.notes);
     if json {
         show::document(&told.document())?;

@@ -111,6 +111,28 @@ fn a_library_is_compared_with_a_kernel_of_ours_and_with_another_library() {
     assert_eq!(twins.code, 0, "the same C: {}\n{}", twins.out, twins.err);
 }
 
+/// The player waits for a turn of a hog, of one tick. Our rules would have let it run at once.
+#[test]
+fn of_a_run_over_a_library_is_told_who_ran_and_where_our_rules_part() {
+    let folder = Folder::new();
+    let store = fifos(&folder, &[FIFO]);
+    let small = folder.file("small.toml", SMALL);
+    let words = ["explain", &small, "--profile", "tree:fifo", "--task", "player", "--at", "500ms"];
+    let told = with(&store, &words);
+    assert_eq!(told.code, 0, "{}", told.err);
+    for words in [
+        "While it waited tree:fifo ran on its CPU:\n",
+        "     4.00 ms  hog-1:1001 on CPU 0\n",
+        "A tree's code decides, and does not say by which rule. The model (v6.12), asked in the same states,\n  parts from the record",
+    ] {
+        assert!(told.out.contains(words), "{words}: {}", told.out);
+    }
+    let json = with(&store, &[words.as_slice(), &["--json"]].concat()).json();
+    let run = with(&store, &["run", &small, "--profile", "tree:fifo", "--json"]).json();
+    assert_eq!((&json["digest"], &json["seed"]), (&run["digest"], &run["seed"]), "the run itself, not its trace");
+    assert_eq!((json["model"].as_str(), json["recording"].is_null()), (Some("v6.12"), true));
+}
+
 #[test]
 fn what_a_library_cannot_have_is_refused_by_name_before_the_run() {
     let folder = Folder::new();
@@ -127,11 +149,14 @@ fn what_a_library_cannot_have_is_refused_by_name_before_the_run() {
     refused("hz.toml", SMALL.to_string(), "kernel `fifo` was built for 250", &["--set", "machine.hz=1000"]);
     refused("rule.toml", SMALL.to_string(), "changes a rule of ours, and tree `fifo` decides by its own", &["--set", "pick=cfs"]);
     let path = folder.file("small.toml", SMALL);
+    let set = workspace().join("recordings/k6.1-hogs-1cpu/a_eq9_1").display().to_string();
     for (words, told) in [
-        (["explain", &path, "--profile", "tree:fifo"], "tree"),
-        (["run", &path, "--profile", "tree:none"], "no kernel is named `none`"),
+        (["bisect", &path, "--a", "tree:fifo", "--b", "v6.12", "--metric", "switches"].as_slice(), "tree"),
+        (&["conform", &set, "--profile", "tree:fifo"], "this asks our own rules"),
+        (&["explain", &path, "--profile", "tree:fifo", "--percentile", "99"], "no rule is known"),
+        (&["run", &path, "--profile", "tree:none"], "no kernel is named `none`"),
     ] {
-        let ran = with(&store, &words);
+        let ran = with(&store, words);
         assert!(ran.code == 2 && ran.err.contains(told), "{words:?}: {}", ran.err);
     }
 }

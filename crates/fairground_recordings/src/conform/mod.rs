@@ -163,6 +163,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         Some(scenario) => scenario.profile.clone(),
         None => facts.profile_of(options, system.as_ref(), is_set, (&name, stats.kernel_release.as_deref()))?,
     };
+    profile.rules_are_ours().map_err(|wrong| Error::one("command line", wrong.message, wrong.hint))?;
     let profile = facts.switched(profile, &workload);
     let (mut groups, members) = match is_set || scenario.is_some() {
         true => workload::groups(&workload, &recording.tasks),

@@ -13,6 +13,9 @@ use fairground_model::version::KernelVersion;
 /// What the names of trees begin with.
 pub const PREFIX: &str = "tree:";
 
+/// The commands that take a tree.
+const TAKERS: &str = "`run`, `compare`, `judge`, `sweep` and `explain`";
+
 /// The library of a tree, as its profile names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tree<'a> {
@@ -52,7 +55,7 @@ impl Profile {
         let Some(tree) = Tree::parse(text) else {
             return Err(ProfileError {
                 message: format!("`{text}` is a kernel tree, which is not taken here"),
-                hint: "`run`, `compare`, `judge` and `sweep` take trees; all else asks our own rules: name a kernel, such as `v6.12`.".to_string(),
+                hint: format!("{TAKERS} take trees; all else asks our own rules: name a kernel, such as `v6.12`."),
             });
         };
         let base = tree.series().ok_or_else(|| ProfileError::unknown_profile(tree.release)).and_then(Profile::kernel);
@@ -61,6 +64,17 @@ impl Profile {
             hint: wrong.hint,
         })?;
         Ok(Profile { name: text.to_string(), ..base })
+    }
+
+    /// An error if a tree decides, where our own rules are asked.
+    pub fn rules_are_ours(&self) -> Result<(), ProfileError> {
+        match self.tree() {
+            None => Ok(()),
+            Some(tree) => Err(ProfileError {
+                message: format!("`{}`: a kernel tree decides in {TAKERS} only, and this asks our own rules", tree.name),
+                hint: "Name a kernel of ours, such as `v6.12`.".to_string(),
+            }),
+        }
     }
 
     /// Our rules do not decide in a tree: nothing of them can be changed there.
