@@ -4,13 +4,14 @@ use super::draw::{KINDS, Kind, Service, draw};
 use super::known::Truths;
 use super::truth::{GROUP, Truth, misses};
 use crate::delay::read;
+use cpu_time::ProcessTime;
 use fairground_advise::{AdviseOptions, Goal, advise};
 use fairground_model::CpuMax;
 use fairground_report::{Cell, Table, columns};
 use fairground_scenario::{Control, Error};
 use fairground_stdx::Ns;
 use std::ops::RangeInclusive;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A service, what is true of it, and what was answered.
 pub struct Advised {
@@ -24,7 +25,7 @@ pub struct Advised {
     pub fresh_percent: Option<u64>,
     /// Runs that the answer rests on, and all that were made.
     pub runs: (u64, u64),
-    /// How long the answer took.
+    /// CPU time that the answer took, without the runs with fresh seeds.
     pub took: Duration,
 }
 
@@ -58,7 +59,7 @@ fn asked(service: Service, truths: &mut Truths) -> Result<Advised, Error> {
     let base = read(row.service.kind, &row.service.text)?;
     let goals = vec![Goal { permille: row.service.permille, most: truth.goal }];
     let options = AdviseOptions { goals, ..AdviseOptions::default() };
-    let begin = Instant::now();
+    let begin = ProcessTime::now();
     let answer = advise(&base, &options, Control::none());
     row.took = begin.elapsed();
     if let Ok(advice) = &answer {
@@ -121,6 +122,7 @@ pub fn services_table(rows: &[Advised]) -> Table {
     let columns = columns![
         left "service", right "draws", right "unclear", right "within 5 %" "near", right "none, rightly" "rightly_none",
         right "wrong about none" "wrong", right "furthest %" "furthest_pct", right "fresh runs %" "fresh_pct",
+        right "CPU time, median" "cpu_ms",
     ];
     let mut table = Table::new("services", "Random services and the smallest limit", columns);
     let mut push = |name: &str, rows: &[&Advised]| {
@@ -143,6 +145,7 @@ pub fn services_table(rows: &[Advised]) -> Table {
             count(|one| *one == Nearness::Wrong).into(),
             Cell::from(format!("{sign}{}.{}", tenths / 10, tenths % 10)),
             fresh.iter().sum::<u64>().checked_div(fresh.len() as u64).map_or_else(Cell::none, Cell::from),
+            median(rows.iter().filter(|row| row.truth.is_some()).map(|row| row.took)).map_or_else(Cell::none, time),
         ]);
     };
     for Kind { name, .. } in &KINDS {
@@ -153,6 +156,18 @@ pub fn services_table(rows: &[Advised]) -> Table {
     }
     push("all", &rows.iter().collect::<Vec<_>>());
     table
+}
+
+/// The middle one; of an even number the larger one of both.
+fn median(times: impl Iterator<Item = Duration>) -> Option<Duration> {
+    let mut all: Vec<Duration> = times.collect();
+    all.sort_unstable();
+    all.get(all.len() / 2).copied()
+}
+
+fn time(time: Duration) -> Cell {
+    let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    Cell::new(format!("{}.{} s", ms / 1_000, ms % 1_000 / 100), ms)
 }
 
 impl Advised {
@@ -166,7 +181,7 @@ impl Advised {
             Err(error) => format!("error: {error}"),
         };
         format!(
-            "{kind} {seed}: p{} <= {}, met by {} % without a limit: smallest {}, answer {answer} {:?}; fresh {:?} %; {} of {} runs, {} ms",
+            "{kind} {seed}: p{} <= {}, met by {} % without a limit: smallest {}, answer {answer} {:?}; fresh {:?} %; {} of {} runs, {} ms of CPU time",
             permille / 10,
             truth.goal,
             truth.free_percent,
