@@ -1,17 +1,22 @@
 //! The same goal with other periods and bursts: what each needs, the cheapest first.
 //!
-//! The seeds that decided the answer are looked for with each period and burst. The middle of how many steps higher or lower their own
-//! smallest limits lie is taken for the answer too. Three seeds suffice for that: requests are the same, so that only the
-//! limit's period and burst differ.
+//! The seed that decided the answer is looked for with each period and burst. By as many steps as its own smallest limit lies lower, the answer is
+//! taken to lie lower, too: requests are the same, so that only the limit's period and burst differ. Some other seeds try that, since those that are
+//! hard with one period need not be those that are hard with another.
+//!
+//! Of all that can be set in one place ([`SetIn`]) only the cheapest is wanted. So a period and burst with which the seed does not hold [`WORTH`] below the
+//! answer, or below the cheapest so far in that place, is no cheaper, and one run says so.
 
 use super::Goal;
 use super::lab::{Lab, Variant};
-use super::smallest::{Search, Seed, Smallest, quotas};
+use super::seeds::Confidence;
+use super::smallest::{Hunt, Ladder, Seed, Smallest, quotas};
 use super::verdict::is_unstable;
 use fairground_model::CpuMax;
 use fairground_scenario::Error;
 use fairground_stdx::Ns;
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// A period and burst, and what limit it needs about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,8 +57,8 @@ impl SetIn {
     }
 }
 
-/// Periods that are tried, ms.
-const PERIODS_MS: [u64; 4] = [20, 50, 100, 250];
+/// Periods that are tried, ms: the longest first, which needs the least most often.
+const PERIODS_MS: [u64; 4] = [250, 100, 50, 20];
 
 /// How large the burst is with each quota that is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,28 +96,44 @@ pub(super) fn has_bursts(lab: &Lab<'_>) -> bool {
     lab.can_run(&Variant::new(CpuMax { quota: Some(quota), period: CpuMax::DEFAULT_PERIOD, burst: quota }))
 }
 
-/// What other periods and bursts need, the cheapest first.
-pub(super) fn alternatives(
-    lab: &Lab<'_>,
-    now: CpuMax,
-    goals: &[Goal],
-    demand: u64,
-    found: &Smallest,
-) -> Result<Vec<Alternative>, Error> {
-    let Some(CpuMax { quota: Some(_), .. }) = found.limit else { return Ok(Vec::new()) };
-    let bursts = if has_bursts(lab) { &[Bursts::Zero, Bursts::OfQuota][..] } else { &[Bursts::Zero] };
-    let around = Around { lab, now, goals, demand, found };
-    // Periods in this order need limits near each other, so each begins where the one before ended.
-    let rows: Vec<Vec<Alternative>> =
-        bursts.par_iter().map(|&bursts| around.with_bursts(bursts)).collect::<Result<Vec<Vec<Alternative>>, Error>>()?;
-    let mut rows = rows.concat();
-    let share = |limit: CpuMax| limit.quota.map(|quota| u128::from(quota.0) * 1_000_000_000 / u128::from(limit.period.0.max(1)));
-    rows.sort_by_key(|row| (share(row.limit), row.set_in, row.limit.period));
-    Ok(rows)
+/// A period, without a burst or with one as large as the quota, that needs no smaller limit than the answer or than another one that can be set in the
+/// same place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dearer {
+    /// The period.
+    pub period: Ns,
+    /// Whether there is a burst.
+    pub has_burst: bool,
 }
 
-/// So many seeds that did not decide the answer try what those that did have shown.
-const TRIED: usize = 5;
+/// What other periods and bursts need.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Found {
+    /// Those that need less than the answer, and less than any other in the same place; the cheapest first.
+    pub(super) cheaper: Vec<Alternative>,
+    pub(super) dearer: Vec<Dearer>,
+}
+
+/// What other periods and bursts need.
+pub(super) fn alternatives(lab: &Lab<'_>, now: CpuMax, goals: &[Goal], demand: u64, found: &Smallest) -> Result<Found, Error> {
+    let Some(CpuMax { quota: Some(_), .. }) = found.limit else { return Ok(Found::default()) };
+    let bursts = if has_bursts(lab) { &[Bursts::Zero, Bursts::OfQuota][..] } else { &[Bursts::Zero] };
+    let around = Around { lab, now, goals, demand, answer: found };
+    let all: Vec<Found> = bursts.par_iter().map(|&bursts| around.with_bursts(bursts)).collect::<Result<Vec<Found>, Error>>()?;
+    let (mut cheaper, mut dearer) = (Vec::new(), Vec::new());
+    for one in all {
+        cheaper.extend(one.cheaper);
+        dearer.extend(one.dearer);
+    }
+    let share = |limit: CpuMax| limit.quota.map(|quota| u128::from(quota.0) * 1_000_000_000 / u128::from(limit.period.0.max(1)));
+    cheaper.sort_by_key(|row: &Alternative| (share(row.limit), row.set_in, row.limit.period));
+    Ok(Found { cheaper, dearer })
+}
+
+/// Seeds that try what the one that decided has shown.
+pub(super) const TRIED: u64 = 5;
+/// By so many places, of 1 % each, another period and burst must need less.
+const WORTH: i64 = 2;
 
 /// What other limits are held against.
 struct Around<'a> {
@@ -120,51 +141,53 @@ struct Around<'a> {
     now: CpuMax,
     goals: &'a [Goal],
     demand: u64,
-    found: &'a Smallest,
+    answer: &'a Smallest,
 }
 
 impl Around<'_> {
     /// What the periods need with such bursts.
-    fn with_bursts(&self, bursts: Bursts) -> Result<Vec<Alternative>, Error> {
+    fn with_bursts(&self, bursts: Bursts) -> Result<Found, Error> {
         let now = self.now;
         // The present period without a burst is searched with all seeds, if there is none now.
         let is_other = |period: &Ns| *period != now.period || bursts == Bursts::OfQuota || now.burst != Ns::ZERO;
-        let (mut rows, mut by) = (Vec::new(), 0);
+        let mut found = Found::default();
+        // By how many places the cheapest so far in each place lies above the answer.
+        let mut best: BTreeMap<SetIn, (i64, Alternative)> = BTreeMap::new();
+        let has_burst = bursts == Bursts::OfQuota;
         for period in PERIODS_MS.map(Ns::from_ms).into_iter().filter(is_other) {
-            let limit;
-            (limit, by) = self.needs(period, bursts, by)?;
-            rows.extend(limit.filter(|limit| limit.quota.is_some()).map(|limit| Alternative { limit, set_in: SetIn::of(limit) }));
+            let set_in = SetIn::of(CpuMax { quota: None, period, burst: Ns(u64::from(has_burst)) });
+            let from = best.get(&set_in).map_or(0, |row| row.0);
+            let worse = match self.needs(period, bursts, from - WORTH)? {
+                Some((limit, by)) => best.insert(set_in, (by, Alternative { limit, set_in })).map(|row| row.1.limit.period),
+                None => Some(period),
+            };
+            found.dearer.extend(worse.map(|period| Dearer { period, has_burst }));
         }
-        Ok(rows)
+        found.cheaper = best.into_values().map(|row| row.1).collect();
+        Ok(found)
     }
 
-    /// The limit that a period and burst need, and by how many steps it lies above the answer. It is looked for from `by` steps on.
-    fn needs(&self, period: Ns, bursts: Bursts, by: i64) -> Result<(Option<CpuMax>, i64), Error> {
-        let Around { lab, now, goals, demand, found } = *self;
+    /// The limit that a period and burst need, and by how many places it lies above the answer, if it is at most `most` places above.
+    fn needs(&self, period: Ns, bursts: Bursts, most: i64) -> Result<Option<(CpuMax, i64)>, Error> {
+        let Around { lab, now, goals, demand, answer } = *self;
+        let Some((&(decided, usual), next)) = answer.found.deciding.split_first() else { return Ok(None) };
         let limits = limits(lab, now, period, bursts);
         // Short periods have no small quotas: counted from the end, places mean the same CPUs.
         let shift = self::limits(lab, now, now.period, Bursts::AsNow).len() as i64 - limits.len() as i64;
         let place = |usual: usize, by: i64| usize::try_from(usual as i64 + by - shift).unwrap_or(0);
-        let search = Search::new(lab, goals, limits);
-        // The middle of three lies between the other two. They have the same requests, and move about as far.
-        let (mut moves, mut by): (Vec<i64>, i64) = (Vec::new(), by);
-        for &(seed, own) in &found.deciding {
-            let among = match moves[..] {
-                [least, most] => (place(own, least), place(own, most)),
-                _ => (0, search.limits.len()),
-            };
-            let found = search.of_seed(found.seed(seed), among, place(own, by), if moves.is_empty() { 2 } else { 1 })?;
-            by = found as i64 + shift - own as i64;
-            moves.push(by);
-            moves.sort_unstable();
+        let ladder = Ladder::new(lab, goals, limits);
+        let hunt = Hunt::new(&ladder, Confidence::default());
+        let enough = place(usual, most);
+        let own = hunt.of_seed(answer.found.seed(decided), (0, enough + 1), enough, 8)?;
+        if own > enough {
+            return Ok(None);
         }
-        let by = moves.get(moves.len() / 2).copied().unwrap_or(0);
         // Less than the service uses would do for one run only.
-        let stable = search.limits.partition_point(|limit| is_unstable(demand, *limit));
-        // Seeds that are hard with one period need not be those that are hard with another.
-        let others = (0..).filter(|seed| found.deciding.iter().all(|row| row.0 != *seed));
-        let tried: Vec<Seed> = others.take(TRIED).map(|nr| found.seed(nr)).collect();
-        let enough = search.enough_for(&tried, place(found.place, by).max(stable))?;
-        Ok((search.limits.get(enough).copied(), by))
+        let stable = ladder.limits.partition_point(|limit| is_unstable(demand, *limit));
+        let others = (0..).filter(|seed| answer.found.deciding.iter().all(|row| row.0 != *seed));
+        let tried = next.iter().map(|row| row.0).chain(others).take(TRIED as usize);
+        let tried: Vec<Seed> = tried.map(|nr| answer.found.seed(nr)).collect();
+        let needed = hunt.enough_for(&tried, own.max(stable))?;
+        Ok((needed <= enough).then(|| (ladder.limits[needed], needed as i64 + shift - usual as i64)))
     }
 }

@@ -50,9 +50,14 @@ pub struct Point {
     pub(super) digest: u128,
 }
 
-/// Seeds of the curve and of what is beside it; of the grid.
-pub(super) const CURVE_SEEDS: u64 = 5;
+/// Seeds of the curve and of what is beside it: with a goal, whose answer rests on seeds of its own, and without. Seeds of the grid.
+const SEEDS: [u64; 2] = [3, 5];
 pub(super) const GRID_SEEDS: u64 = 3;
+
+/// With how many seeds limits and changes are looked at beside the search.
+pub(super) fn seeds(goals: &[Goal]) -> u64 {
+    SEEDS[usize::from(goals.is_empty())]
+}
 
 /// Percentiles that are shown beside the one that is looked at.
 pub(super) const SHOWN: [u64; 3] = [500, 900, 999];
@@ -116,7 +121,7 @@ pub(super) fn curve(lab: &Lab<'_>, view: &View<'_>, limit: CpuMax, demand: u64) 
     let (mut points, mut is_felt): (Vec<Point>, bool) = (Vec::new(), true);
     for some in quotas.chunks(AT_ONCE) {
         let tried: Vec<Variant> = some.iter().filter(|quota| is_felt || Some(**quota) == limit.quota).map(variant).collect();
-        points.extend(view.points(lab, &tried, CURVE_SEEDS)?);
+        points.extend(view.points(lab, &tried, seeds(view.goals))?);
         is_felt = is_felt && points.last().is_none_or(|point| point.ratio.high > FELT);
     }
     points.push(view.point(CpuMax { quota: None, burst: Ns::ZERO, ..limit }, view.free));

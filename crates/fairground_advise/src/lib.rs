@@ -40,7 +40,7 @@
 //! # The parts
 //!
 //! Inputs: `input.rs`, `sources/` (a file for each kind of text), `log.rs` (requests), `trace.rs`, `counters.rs`. Runs: `lab.rs`, `tally.rs`,
-//! `sample.rs`, `runs.rs`. Answers: `smallest.rs` for `goal.rs` with what `seeds.rs` proves, `alternatives.rs` (periods and bursts), `reached.rs`
+//! `sample.rs`, `runs.rs`. Answers: `smallest/` for `goal.rs` with what `seeds.rs` proves, `alternatives.rs` (periods and bursts), `reached.rs`
 //! (the headline), `curve.rs`, `options.rs` (what else may be changed), `verdict.rs`, with the intervals of `bootstrap.rs`. `slow/`: where one slow request spent its time. `fit/`: what counters leave
 //! open.
 //!
@@ -77,7 +77,7 @@ mod text;
 mod trace;
 mod verdict;
 
-pub use alternatives::{Alternative, SetIn};
+pub use alternatives::{Alternative, Dearer, SetIn};
 pub use bootstrap::Interval;
 pub use curve::Point;
 pub use fairground_workload::replay::Loop;
@@ -86,6 +86,7 @@ pub use goal::Goal;
 pub use input::{AdviseInput, InputOptions};
 pub use options::Other;
 pub use reached::Reached;
+pub use seeds::Confidence;
 pub use slow::{Level, Request, STATES, Slow, SlowRequest, Span, State, Strip};
 pub use smallest::Smallest;
 pub use sources::Select;
@@ -95,14 +96,14 @@ pub use trace::{TraceCase, TraceFacts};
 pub use verdict::{Judged, Remedy, Verdict};
 
 use alternatives::Bursts;
-use curve::{CURVE_SEEDS, GRID_SEEDS, quota};
+use curve::{GRID_SEEDS, quota};
 use fairground_model::{CpuMax, Digest};
 use fairground_scenario::{Control, Error, Scenario};
 use fairground_stdx::Ns;
 use lab::{Lab, Subject, Variant};
 use runs::{Run, Runs};
 use sample::Sample;
-use smallest::{Search, Seeds};
+use smallest::{Ladder, Seeds};
 use std::sync::atomic::AtomicU64;
 
 /// What is asked.
@@ -114,12 +115,14 @@ pub struct AdviseOptions {
     pub goals: Vec<Goal>,
     /// Seeds with which the smallest limit is searched; without a number as many as make the answer narrow.
     pub seeds: Option<u64>,
+    /// How sure the answer is to be.
+    pub confidence: Confidence,
     /// Fresh seeds with which the answer, and the next smaller step, are run once more.
     pub check: u64,
 }
 
 /// Events that a search without a number of seeds may take, about: a few seconds of two CPUs.
-const EVENTS: u64 = 12_000_000;
+const EVENTS: u64 = 10_000_000;
 
 /// Fresh seeds are this far behind those that are searched with.
 const FRESH: u64 = 1_000_000;
@@ -156,8 +159,10 @@ pub struct Advice {
     pub judged: Option<Judged>,
     /// The smallest limit that meets the goal with the present period and burst; none without a goal.
     pub smallest: Option<Smallest>,
-    /// What other periods and bursts need, the cheapest first.
+    /// Other periods and bursts that need less, the cheapest first.
     pub alternatives: Vec<Alternative>,
+    /// Those that do not.
+    pub dearer: Vec<Dearer>,
     /// How long a run is looked at: the percentiles of a goal are those of so long a time.
     pub window: Ns,
     /// The answer once more with seeds that were not searched with.
@@ -232,7 +237,7 @@ fn advise_on(mut lab: Lab<'_>, options: &AdviseOptions, trace: Option<TraceFacts
     let limit = scenario.group_limit(&lab.group).unwrap_or(CpuMax::UNLIMITED);
     let permille = options.goals.first().map_or(990, |goal| goal.permille);
     let unlimited = Variant::new(CpuMax { quota: None, burst: Ns::ZERO, ..limit });
-    let free = lab.samples(std::slice::from_ref(&unlimited), CURVE_SEEDS)?.remove(0);
+    let free = lab.samples(std::slice::from_ref(&unlimited), curve::seeds(&options.goals))?.remove(0);
     let demand_ns_per_s = demand(&free);
     let smallest = match options.goals.is_empty() {
         true => None,
@@ -246,7 +251,7 @@ fn advise_on(mut lab: Lab<'_>, options: &AdviseOptions, trace: Option<TraceFacts
     let curve = curve::curve(&lab, &view, limit, demand_ns_per_s)?;
     let alternatives = match &smallest {
         Some(found) => alternatives::alternatives(&lab, limit, &options.goals, demand_ns_per_s, found)?,
-        None => Vec::new(),
+        None => alternatives::Found::default(),
     };
     // With a goal, the alternatives say what other periods and bursts need.
     let grid = if options.goals.is_empty() { curve::grid(&lab, &view, limit)? } else { Vec::new() };
@@ -257,7 +262,9 @@ fn advise_on(mut lab: Lab<'_>, options: &AdviseOptions, trace: Option<TraceFacts
         Some(_) if limit.quota.is_some() => limit,
         Some(chosen) => chosen,
     };
-    let (others, mut notes) = options::others(&lab, &view, base)?;
+    // With an answer and no present limit nothing is left to be helped.
+    let is_asked = options.goals.is_empty() || limit.quota.is_some() || chosen.is_none();
+    let (others, mut notes) = if is_asked { options::others(&lab, &view, base)? } else { Default::default() };
     if trace.is_some() {
         notes.push("other numbers of threads and a cpuset are not tried on a trace".to_string());
     }
@@ -265,7 +272,7 @@ fn advise_on(mut lab: Lab<'_>, options: &AdviseOptions, trace: Option<TraceFacts
     let judged = limit.quota.is_some().then(|| judge(&view, limit, demand_ns_per_s, &curve, &others)).flatten();
     let mut digest = Digest::default();
     let points = curve.iter().chain(&grid).map(|point| point.digest);
-    let all = points.chain(others.iter().map(|other| other.point.digest)).chain(smallest.iter().map(|found| found.digest));
+    let all = points.chain(others.iter().map(|other| other.point.digest)).chain(smallest.iter().map(|one| one.found.digest));
     all.for_each(|one| digest.bytes(&one.to_le_bytes()));
     // What is left at the end would take more than a tenth of the time that it took to gather.
     let unstable = trace.is_none() && free.iter().all(|sample| sample.late > 0 && sample.backlog.0 > sample.window.0 / 10);
@@ -281,7 +288,8 @@ fn advise_on(mut lab: Lab<'_>, options: &AdviseOptions, trace: Option<TraceFacts
         demand_ns_per_s,
         judged,
         smallest,
-        alternatives,
+        alternatives: alternatives.cheaper,
+        dearer: alternatives.dearer,
         window,
         checked,
         curve,
@@ -345,8 +353,9 @@ fn own_group(scenario: &Scenario, row: usize) -> Option<String> {
 
 /// About how many runs there will be, for the progress bar.
 fn expected(options: &AdviseOptions) -> u64 {
-    let more = if options.goals.is_empty() { 21 * GRID_SEEDS } else { 5 * options.seeds.unwrap_or(2 * seeds::LEAST) };
-    more + 2 * options.check + 18 * CURVE_SEEDS
+    let searched = 2 * options.seeds.unwrap_or(4 * options.confidence.least());
+    let more = if options.goals.is_empty() { 21 * GRID_SEEDS } else { searched };
+    more + 2 * options.check + 18 * curve::seeds(&options.goals)
 }
 
 /// CPU time per second of the group when nothing holds it up.
@@ -363,7 +372,7 @@ fn search(lab: &Lab<'_>, limit: CpuMax, demand: u64, options: &AdviseOptions) ->
     let likely = quota(demand / 100 * 120, limit.period);
     let hint = limits.partition_point(|tried| tried.quota.is_some_and(|quota| quota < likely));
     let count = options.seeds.map_or(Seeds::Events(EVENTS), |seeds| Seeds::Exactly(seeds.max(2)));
-    Search::new(lab, &options.goals, limits).smallest(hint, count)
+    Ladder::new(lab, &options.goals, limits).smallest(hint, count, options.confidence)
 }
 
 /// Runs the answer and the next smaller step with fresh seeds.

@@ -1,6 +1,6 @@
 //! What else may be changed: a burst, fewer threads, another kernel, other CPUs, no limit; and what of it helps.
 
-use super::curve::{CURVE_SEEDS, Point, View};
+use super::curve::{Point, View, seeds};
 use super::lab::{Lab, Subject, Variant};
 use super::text::cpus_of;
 use super::verdict::{Remedy, Verdict};
@@ -48,7 +48,7 @@ pub(super) fn others(lab: &Lab<'_>, view: &View<'_>, limit: CpuMax) -> Result<(V
     rows.extend(alone(lab, limit).filter(|row| lab.can_run(&row.2)));
     notes.push("replicas of the container (limit / r each) are not built: no row for them".to_string());
     let variants: Vec<Variant> = rows.iter().map(|row| row.2.clone()).collect();
-    let points = view.points(lab, &variants, CURVE_SEEDS)?;
+    let points = view.points(lab, &variants, seeds(view.goals))?;
     let rows = rows.into_iter().zip(points);
     Ok((rows.map(|((what, is_remedy, _), point)| Other { what, is_remedy, point }).collect(), notes))
 }

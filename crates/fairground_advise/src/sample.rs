@@ -34,18 +34,18 @@ pub(super) struct Sample {
 
 impl Sample {
     /// A percentile. A queue has some requests at any moment, which says nothing. One that is longer at the end than the percentile takes to
-    /// serve has grown, and its requests are later than all that are done.
+    /// serve has grown. Those of its requests that would be served within that time are in time, and the others are later than all that are done.
     pub(super) fn percentile(&self, permille: u64) -> u64 {
         let done = self.latency.len();
         if done == 0 {
             return NEVER;
         }
-        let rank = |count: u64| rank(count, permille);
-        let of_done = self.latency.at_rank(rank(done));
+        let of_done = self.latency.at_rank(rank(done, permille));
         if self.late == 0 || self.backlog.0 <= of_done {
             return of_done;
         }
-        let rank = rank(done + self.late);
+        let in_time = u128::from(self.late) * u128::from(of_done) / u128::from(self.backlog.0);
+        let rank = rank(done + self.late, permille).saturating_sub(u64::try_from(in_time).unwrap_or(self.late)).max(1);
         if rank > done { NEVER } else { self.latency.at_rank(rank) }
     }
     /// Whether it meets the goals, which are those of its decision if it ended early.
@@ -97,8 +97,10 @@ mod tests {
         assert!(near(sample(0, Ns::ZERO).percentile(950), 950));
         // 40 requests are done in 400 ms: sooner than the 95th percentile.
         assert!(near(sample(40, Ns::from_ms(400)).percentile(950), 950));
-        // 100 requests take a second, and they are nearly a tenth of all.
-        assert_eq!(sample(100, Ns::from_secs(1)).percentile(950), NEVER);
-        assert!(near(sample(100, Ns::from_secs(1)).percentile(500), 550));
+        // 100 requests take a second: 95 of them are done within the 95th percentile of 950 ms.
+        assert!(near(sample(100, Ns::from_secs(1)).percentile(950), 950));
+        // 500 requests take five seconds: 405 are later than all that are done, of 1500.
+        assert_eq!(sample(500, Ns::from_secs(5)).percentile(950), NEVER);
+        assert!(near(sample(500, Ns::from_secs(5)).percentile(500), 700));
     }
 }

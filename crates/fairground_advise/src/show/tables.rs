@@ -1,6 +1,7 @@
 //! Advice as tables.
 
 use super::recorded::recorded_table;
+use crate::alternatives::TRIED;
 use crate::bootstrap::{Interval, NEVER};
 use crate::curve::SHOWN;
 use crate::goal::{names, percentile_key, percentile_name};
@@ -20,7 +21,7 @@ impl Advice {
     pub fn tables(&self) -> Vec<Table> {
         let mut tables: Vec<Table> = self.goal_table().into_iter().collect();
         tables.extend(self.smallest.as_ref().map(|found| self.smallest_table(found)));
-        if !self.alternatives.is_empty() {
+        if !self.alternatives.is_empty() || !self.dearer.is_empty() {
             tables.push(self.alternatives_table());
         }
         tables.push(self.verdict_table());
@@ -115,7 +116,8 @@ impl Advice {
             right "CPUs" "limit_cpus", right "period" "period_ms", right "burst us" "cpu_max_burst_us", right "cpu.max us" "cpu_max_us",
             left "set in",
         ];
-        let mut table = Table::new("alternatives", "Other periods and bursts for the same goal, the cheapest first", columns);
+        let mut table =
+            Table::new("alternatives", "Other periods and bursts that need less for the same goal, the cheapest first", columns);
         for row in &self.alternatives {
             table.push(vec![
                 cpus_cell(row.limit),
@@ -125,9 +127,20 @@ impl Advice {
                 row.set_in.name().into(),
             ]);
         }
-        table.note(
-            "estimated from the three runs that decided the answer, and tried with five more; make one the limit (--cpu-max) to search it in full",
-        );
+        if !self.alternatives.is_empty() {
+            table.note(format!(
+                "estimated from the run that decided the answer, and tried with {TRIED} more; make one the limit (--cpu-max) to search it in full"
+            ));
+        }
+        let names = |has_burst: bool| {
+            let periods = self.dearer.iter().filter(|row| row.has_burst == has_burst).map(|row| row.period.to_string());
+            periods.collect::<Vec<String>>().join(", ")
+        };
+        for (has_burst, what) in [(false, "without a burst"), (true, "with a burst as large as the quota")] {
+            if self.dearer.iter().any(|row| row.has_burst == has_burst) {
+                table.note(format!("no cheaper {what}: {}", names(has_burst)));
+            }
+        }
         table
     }
 

@@ -30,7 +30,7 @@ const SERVICES: [(&str, u64); 20] = [
     ),
 ];
 
-/// Searches, then counts with fresh seeds. Returns in how many of a hundred the goal is missed at the answer, and in how many at the largest
+/// Searches with 95 % confidence, then counts with fresh seeds. Returns in how many of a hundred the goal is missed at the answer, and in how many at the largest
 /// limit that is not enough.
 fn misses(row: usize, seconds: u64, seeds: Option<u64>, fresh: u64) -> (u64, u64) {
     let (args, hundredths) = SERVICES[row];
@@ -39,7 +39,7 @@ fn misses(row: usize, seconds: u64, seeds: Option<u64>, fresh: u64) -> (u64, u64
     let free = lab.samples(&[Variant::new(CpuMax::UNLIMITED)], 40).unwrap().remove(0);
     let without = free.iter().map(|sample| sample.percentile(990)).max().unwrap();
     let goals = vec![Goal { permille: 990, most: Ns(without * hundredths / 100) }];
-    let options = AdviseOptions { goals, seeds, check: fresh, ..AdviseOptions::default() };
+    let options = AdviseOptions { goals, seeds, confidence: sure(), check: fresh, ..AdviseOptions::default() };
     let found = search(&lab, CpuMax::UNLIMITED, demand(&free), &options).unwrap();
     let checked = check(&mut lab, &found, &options).unwrap().unwrap();
     let below = checked.holds_below.map_or(fresh, |holds| fresh - holds);
@@ -71,6 +71,10 @@ fn answers_of_twenty_services_hold_with_fresh_seeds() {
     assert!(wrong.is_empty(), "{wrong:?} of {shares:?}");
 }
 
+fn sure() -> Confidence {
+    Confidence::percent(95).unwrap()
+}
+
 /// The goal is met in 39 of 40 runs without a limit: that is enough, and no answer `none`.
 #[test]
 fn one_run_that_misses_the_goal_without_a_limit_is_no_reason_for_none() {
@@ -80,26 +84,29 @@ fn one_run_that_misses_the_goal_without_a_limit_is_no_reason_for_none() {
         lab.samples(&[Variant::new(CpuMax::UNLIMITED)], 100).unwrap().remove(0).iter().map(|one| one.percentile(990)).collect();
     free.sort_unstable();
     let goals = vec![Goal { permille: 990, most: Ns(free[98]) }];
-    let options = AdviseOptions { goals, seeds: Some(93), ..AdviseOptions::default() };
+    let options = AdviseOptions { goals, seeds: Some(93), confidence: sure(), ..AdviseOptions::default() };
     let found = search(&lab, CpuMax::UNLIMITED, 2_000_000_000, &options).unwrap();
     assert!(found.limit.is_some() && found.misses > 0 && found.confidence >= 90, "{found:?}");
     // Half of what most runs need: none, and surely.
     let goals = vec![Goal { permille: 990, most: Ns(free[50] / 2) }];
-    let options = AdviseOptions { goals, seeds: Some(59), ..AdviseOptions::default() };
+    let options = AdviseOptions { goals, seeds: Some(59), confidence: sure(), ..AdviseOptions::default() };
     let found = search(&lab, CpuMax::UNLIMITED, 2_000_000_000, &options).unwrap();
     assert_eq!((found.limit, found.misses, found.confidence), (None, 59, 100));
 }
 
-/// Requests of 20 ms that come every 100 ms: which seeds are hard with a period of 250 or 20 ms is not which are with 100 ms, since how requests lie to
-/// periods decides alone.
+/// Which seeds are hard with a period of 250 or 20 ms, or with a burst, is not which are with 100 ms: how requests lie to periods decides.
 #[test]
 fn other_periods_and_bursts_meet_the_goal_with_seeds_that_were_not_tried() {
-    let args = "arrivals = \"fixed\", every = \"100ms\", service = \"20ms\", spread = \"const\", workers = 2";
-    let base = service("100000 100000", args, 8);
-    let goals = vec![Goal::parse("p99=21ms").unwrap()];
+    let base = service("260000 100000", TWO_CPUS, 8);
+    let goals = vec![Goal::parse("p99=60ms").unwrap()];
     let options = AdviseOptions { goals: goals.clone(), seeds: Some(59), ..AdviseOptions::default() };
     let found = advise(&base, &options, Control::none()).unwrap();
-    assert!(found.alternatives.len() >= 6, "{:?}", found.alternatives);
+    // Four periods with and without a burst, but for the present one. A burst needs less, whatever the period.
+    assert_eq!(found.alternatives.len() + found.dearer.len(), 7, "{:?} {:?}", found.alternatives, found.dearer);
+    let answer = found.smallest.as_ref().and_then(|one| one.limit).unwrap();
+    let share = |limit: CpuMax| limit.quota.unwrap().0 * 1_000 / limit.period.0;
+    let best = found.alternatives.first().unwrap().limit;
+    assert!(best.burst > Ns::ZERO && share(best) * 100 <= share(answer) * 98, "{best} {answer}");
     let fresh = base.with_seed(FRESH);
     let lab = service_lab(&fresh);
     for row in &found.alternatives {
