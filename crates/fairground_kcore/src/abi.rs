@@ -157,16 +157,19 @@ pub struct QueueView {
     pub load_avg: u64,
     pub runnable_avg: u64,
     pub util_avg: u64,
+    pub load_sum: u64,
+    pub runnable_sum: u64,
+    pub util_sum: u64,
+    pub last_update_ns: u64,
     pub runtime_remaining_ns: i64,
     pub pool_ns: u64,
     pub group_load_avg: u64,
-    pub entity_weight: u64,
-    pub entity_vruntime: u64,
-    pub entity_load_avg: u64,
     pub nr_queued: u32,
     pub h_nr_queued: u32,
     pub throttled: u32,
-    pub entity_on_rq: u32,
+    pad: u32,
+    /// What stands for the queue above it, without what only a task has.
+    pub entity: TaskView,
 }
 
 /// A run queue.

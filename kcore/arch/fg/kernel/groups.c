@@ -94,6 +94,9 @@ static fg_s64 fg_group_move_body(u32 number, u32 group)
 
 	if (!task || !fg_group(group))
 		return -ENOENT;
+	/* Who is in that group already is not migrated by the cgroups' core, and the scheduler hears nothing. */
+	if (rcu_dereference_raw(task->cgroups) == &fg_sets[group])
+		return 0;
 	fg_set_css(task, group);
 #ifdef FG_HAS_MOVE_FOR_AUTOGROUP
 	sched_move_task(task, false);

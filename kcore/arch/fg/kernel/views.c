@@ -63,12 +63,8 @@ fg_s64 fg_view_queue(u32 number, u32 cpu, struct fg_queue_view *view)
 	entity = group->parent ? group->se[cpu] : NULL;
 #endif
 	view->group_load_avg = atomic_long_read(&group->load_avg);
-	if (entity) {
-		view->entity_weight = scale_load_down(entity->load.weight);
-		view->entity_vruntime = entity->vruntime;
-		view->entity_load_avg = entity->avg.load_avg;
-		view->entity_on_rq = entity->on_rq;
-	}
+	if (entity)
+		fg_view_entity(entity, &view->entity);
 	view->weight = scale_load_down(queue->load.weight);
 #ifdef FG_HAS_MIN_VRUNTIME
 	view->min_vruntime = queue->min_vruntime;
@@ -79,6 +75,10 @@ fg_s64 fg_view_queue(u32 number, u32 cpu, struct fg_queue_view *view)
 	view->load_avg = queue->avg.load_avg;
 	view->runnable_avg = queue->avg.runnable_avg;
 	view->util_avg = queue->avg.util_avg;
+	view->load_sum = queue->avg.load_sum;
+	view->runnable_sum = queue->avg.runnable_sum;
+	view->util_sum = queue->avg.util_sum;
+	view->last_update = queue->avg.last_update_time;
 #ifdef FG_HAS_NR_QUEUED
 	view->nr_queued = queue->nr_queued;
 #else

@@ -1,8 +1,10 @@
 //! What is compared after each entry.
 
-use super::{BOOT_NS, Beside};
-use fairground_kcore::{IDLE, STOPPER};
-use fairground_sched::{SCHED_CLOCK_AT_START, Sched, TaskState};
+use super::{BEGIN_NS, Beside};
+use fairground_kcore::{IDLE, STOPPER, TaskView};
+use fairground_sched::fair::SchedEntity;
+use fairground_sched::pelt::SchedAvg;
+use fairground_sched::{Profile, SCHED_CLOCK_AT_START, Sched, TaskState};
 use fairground_stdx::{CfsRqId, CpuId, TaskId, TgId};
 
 impl Beside {
@@ -38,7 +40,7 @@ impl Beside {
             all.add(
                 &who,
                 "next_balance",
-                (theirs.next_balance.wrapping_sub(self.boot_jiffies) as i64).max(0),
+                (theirs.next_balance.wrapping_sub(self.first_jiffies) as i64).max(0),
                 balance.next_balance as i64,
             );
             all.add(&who, "avg_idle", theirs.avg_idle_ns, balance.avg_idle);
@@ -56,7 +58,7 @@ impl Beside {
             while let Some(sd) = domain {
                 let (row, theirs) = (&ours.topology().domains[sd], self.core.domain(cpu.get(), level).unwrap());
                 let who = format!("CPU {} domain {level}", cpu.get());
-                all.add(&who, "last_balance", theirs.last_balance.wrapping_sub(self.boot_jiffies) as i64, row.last_balance);
+                all.add(&who, "last_balance", theirs.last_balance.wrapping_sub(self.first_jiffies) as i64, row.last_balance);
                 all.add(&who, "balance_interval", theirs.balance_interval, row.balance_interval);
                 all.add(&who, "nr_balance_failed", theirs.nr_balance_failed, row.nr_balance_failed);
                 (domain, level) = (row.parent, level + 1);
@@ -75,12 +77,7 @@ impl Beside {
         self.queue(ours, row, cpu, queue, all);
         let (theirs, entity) = (self.core.queue(row, cpu.get()).unwrap(), ours.entity(se));
         let who = format!("entity of group {row} on CPU {}", cpu.get());
-        all.add(&who, "on_rq", theirs.entity_on_rq != 0, entity.on_rq);
-        all.add(&who, "load_avg", theirs.entity_load_avg, ours.entity_avg(se).load_avg);
-        if entity.on_rq && theirs.entity_on_rq != 0 {
-            all.add(&who, "weight", theirs.entity_weight, ours.profile().scale_load_down.apply(entity.load.weight()));
-            all.add(&who, "vruntime", theirs.entity_vruntime as i64, entity.vruntime.0 as i64);
-        }
+        self.entity(&who, ours.profile(), (entity, ours.entity_avg(se)), &theirs.entity, all);
         let who = format!("group {row}");
         all.add(&who, "load_avg", theirs.group_load_avg, ours.group(group).load_avg);
         if let Some(pool) = ours.cfs_bandwidth(group).filter(|pool| pool.limit.quota.is_some()) {
@@ -104,32 +101,32 @@ impl Beside {
     }
 
     fn task(&self, ours: &Sched, task: TaskId, row: u32, all: &mut Differences) {
-        let (se, avg, theirs) = (ours.se(task), ours.se_avg(task), self.core.task(row).unwrap());
+        let theirs = self.core.task(row).unwrap();
         let who = format!("t{}", task.get());
         all.add(&who, "cpu", theirs.cpu, ours.task(task).cpu.get());
-        all.add(&who, "on_rq", theirs.on_rq != 0, se.on_rq);
-        all.add(&who, "weight", theirs.weight, se.load.weight() >> 10);
+        self.entity(&who, ours.profile(), (ours.se(task), ours.se_avg(task)), &theirs, all);
+    }
+
+    /// A task, or what stands for the queue of a group.
+    fn entity(&self, who: &str, profile: &Profile, ours: (&SchedEntity, &SchedAvg), theirs: &TaskView, all: &mut Differences) {
+        let (se, avg) = ours;
+        all.add(who, "on_rq", theirs.on_rq != 0, se.on_rq);
+        all.add(who, "weight", theirs.weight, profile.scale_load_down.apply(se.load.weight()));
         if self.eevdf {
-            all.add(&who, "delayed", theirs.delayed != 0, se.sched_delayed);
+            all.add(who, "delayed", theirs.delayed != 0, se.sched_delayed);
         }
         if se.on_rq && theirs.on_rq != 0 {
-            all.add(&who, "vruntime", theirs.vruntime as i64, se.vruntime.0 as i64);
-            all.add(&who, "sum_exec", theirs.sum_exec_ns, se.sum_exec_runtime);
+            all.add(who, "vruntime", theirs.vruntime as i64, se.vruntime.0 as i64);
+            all.add(who, "sum_exec", theirs.sum_exec_ns, se.sum_exec_runtime);
             if self.eevdf {
-                all.add(&who, "deadline", theirs.deadline as i64, se.deadline.0 as i64);
-                all.add(&who, "slice", theirs.slice_ns, se.slice);
+                all.add(who, "deadline", theirs.deadline as i64, se.deadline.0 as i64);
+                all.add(who, "slice", theirs.slice_ns, se.slice);
             }
         } else if self.eevdf {
-            all.add(&who, "vlag", theirs.vlag, se.vlag);
+            all.add(who, "vlag", theirs.vlag, se.vlag);
         }
-        all.add(&who, "load_avg", theirs.load_avg, avg.load_avg);
-        all.add(&who, "runnable_avg", theirs.runnable_avg, avg.runnable_avg);
-        all.add(&who, "util_avg", theirs.util_avg, avg.util_avg.into());
-        all.add(&who, "load_sum", theirs.load_sum, avg.load_sum);
-        all.add(&who, "runnable_sum", theirs.runnable_sum, avg.runnable_sum);
-        all.add(&who, "util_sum", theirs.util_sum, avg.util_sum.into());
-        let since = |at: u64, start: u64| (at != 0).then(|| at.wrapping_sub(start) as i64);
-        all.add(&who, "last_update", since(theirs.last_update_ns, BOOT_NS), since(avg.last_update_time, SCHED_CLOCK_AT_START));
+        all.averages(who, avg, (theirs.load_avg, theirs.runnable_avg, theirs.util_avg));
+        all.sums(who, avg, (theirs.load_sum, theirs.runnable_sum, theirs.util_sum), theirs.last_update_ns);
     }
 
     fn queue(&self, ours: &Sched, group: u32, cpu: CpuId, queue: CfsRqId, all: &mut Differences) {
@@ -137,11 +134,10 @@ impl Beside {
         let who = format!("queue of group {group} on CPU {}", cpu.get());
         all.add(&who, "nr_queued", theirs.nr_queued, row.nr_running);
         all.add(&who, "h_nr_queued", theirs.h_nr_queued, row.h_nr_running);
-        all.add(&who, "weight", theirs.weight, row.load.weight() >> 10);
+        all.add(&who, "weight", theirs.weight, ours.profile().scale_load_down.apply(row.load.weight()));
         all.add(&who, "min_vruntime", theirs.min_vruntime as i64, row.min_vruntime.0 as i64);
-        all.add(&who, "load_avg", theirs.load_avg, avg.load_avg);
-        all.add(&who, "runnable_avg", theirs.runnable_avg, avg.runnable_avg);
-        all.add(&who, "util_avg", theirs.util_avg, avg.util_avg.into());
+        all.averages(&who, avg, (theirs.load_avg, theirs.runnable_avg, theirs.util_avg));
+        all.sums(&who, avg, (theirs.load_sum, theirs.runnable_sum, theirs.util_sum), theirs.last_update_ns);
     }
 }
 
@@ -153,6 +149,25 @@ impl Differences {
     fn add<T: PartialEq + std::fmt::Debug>(&mut self, who: &str, what: &str, theirs: T, ours: T) {
         if theirs != ours {
             self.0.push(format!("{what} of {who}: kernel {theirs:?}, ours {ours:?}"));
+        }
+    }
+
+    fn averages(&mut self, who: &str, ours: &SchedAvg, (load, runnable, util): (u64, u64, u64)) {
+        self.add(who, "load_avg", load, ours.load_avg);
+        self.add(who, "runnable_avg", runnable, ours.runnable_avg);
+        self.add(who, "util_avg", util, ours.util_avg.into());
+    }
+
+    /// Sums, and when they were aged last; 0 is never. Where all are 0 on both sides that does not matter; nor do sums that were left
+    /// at the boot, which are 0 as soon as they are aged.
+    fn sums(&mut self, who: &str, ours: &SchedAvg, sums: (u64, u64, u64), at_ns: u64) {
+        let (load, runnable, util) = if (1..BEGIN_NS).contains(&at_ns) { (0, 0, 0) } else { sums };
+        self.add(who, "load_sum", load, ours.load_sum);
+        self.add(who, "runnable_sum", runnable, ours.runnable_sum);
+        self.add(who, "util_sum", util, ours.util_sum.into());
+        if (load, runnable, util) != (0, 0, 0) {
+            let since = |at: u64, start: u64| (at != 0).then(|| at.wrapping_sub(start) as i64);
+            self.add(who, "last_update", since(at_ns, BEGIN_NS), since(ours.last_update_time, SCHED_CLOCK_AT_START));
         }
     }
 }

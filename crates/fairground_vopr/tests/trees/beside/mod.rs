@@ -14,16 +14,20 @@ use fairground_machine::Machine;
 use fairground_model::TaskGroupSpec;
 use fairground_model::features::Feat;
 use fairground_model::{Change, CpuMax, Policy, PrevState, WakeContext};
-use fairground_sched::{Sched, TaskState, WakeFlags};
-use fairground_sim::{Entry, OtherCore, Simulation, Site};
-use fairground_stdx::{CpuId, Id, IndexVec, TaskId, TgId};
+use fairground_sched::{Profile, Sched, TaskState, WakeFlags};
+use fairground_sim::{Entry, OtherCore, Site};
+use fairground_stdx::{CpuId, Id, IndexVec, Ns, TaskId, TgId};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 /// The core boots at a time that is a multiple of the tick and of a period of load tracking, 2^20 ns: the queues, which have
 /// decayed since 0, are then at the start of a period, as in a run that begins at 0.
-const BOOT_NS: u64 = 4096 * 4_000_000;
+const BOOT_NS: u64 = BOOT_TICKS * 4_000_000;
+const BOOT_TICKS: u64 = 4096;
+/// The run begins as long after the boot as that was after 0. Groups are made at the boot: what that leaves behind in sums of load
+/// (the entity of a group joins its queue with a sum of 1) has decayed by then, as with groups that are there for long.
+const BEGIN_NS: u64 = 2 * BOOT_NS;
 /// So many entries before a difference are shown.
 const SHOWN: usize = 24;
 /// How errors of the second kind begin: the core cannot do what was asked.
@@ -54,8 +58,8 @@ pub(crate) struct Beside {
     groups: Vec<u32>,
     timers: BTreeMap<u64, (u32, u64)>,
     jiffies: u64,
-    /// The core's jiffies when it booted.
-    boot_jiffies: u64,
+    /// The core's jiffies when the run began.
+    first_jiffies: u64,
     eevdf: bool,
     /// A difference was found.
     differ: bool,
@@ -79,45 +83,40 @@ fn hardware(machine: &Machine, seed: u64) -> Hardware {
 }
 
 impl Beside {
-    /// Boots the core for a run of ours that has not begun, and begins in the middle of the same life: domains were balanced
-    /// before, and searches may look at all CPUs.
-    pub(crate) fn new(
+    /// Boots the core for a run that has not begun, and makes its groups, which then wait for the run. Also answers when a period of
+    /// each group with a quota begins, counted from the beginning of the run: kernels draw that.
+    pub(crate) fn boot(
         mut core: KernelCore,
-        ours: &Simulation,
+        profile: &Profile,
         machine: &Machine,
         groups: &IndexVec<TgId, TaskGroupSpec>,
         seed: u64,
-    ) -> Result<(Beside, Rc<RefCell<Compared>>), CallError> {
-        let sched = ours.sched();
+    ) -> Result<(Beside, IndexVec<TgId, Option<Ns>>), CallError> {
         core.boot(&hardware(machine, seed))?;
         for &feat in Feat::ALL {
             let name = feat.row().name;
             match core.has_feature(name) {
-                Some(_) if sched.profile().has_feature(feat) => core.feature(name, sched.profile().feats.has(feat))?,
+                Some(_) if profile.has_feature(feat) => core.feature(name, profile.feats.has(feat))?,
                 // A stable kernel has it and the profile has not.
                 Some(true) if name == "NI_RANDOM" => core.feature(name, false)?,
                 _ => {}
             }
         }
-        let cpus = machine.cpus.len();
-        let compared = Rc::new(RefCell::new(Compared::default()));
-        let boot_jiffies = core.cpu(0).unwrap().next_balance;
+        let first_jiffies = core.cpu(0).unwrap().next_balance + BOOT_TICKS;
         let mut beside = Beside {
             core,
-            cpus: vec![Pending::default(); cpus],
+            cpus: vec![Pending::default(); machine.cpus.len()],
             tasks: BTreeMap::new(),
             names: BTreeMap::new(),
             groups: Vec::new(),
             timers: BTreeMap::new(),
             jiffies: 0,
-            boot_jiffies,
-            eevdf: sched.profile().has_feature(Feat::PLACE_LAG),
+            first_jiffies,
+            eevdf: profile.has_feature(Feat::PLACE_LAG),
             differ: false,
-            compared: Rc::clone(&compared),
+            compared: Rc::default(),
         };
-        for id in sched.cpu_ids() {
-            beside.begin_as(sched, id)?;
-        }
+        let mut phases = IndexVec::new();
         for group in groups.iter() {
             let parent = group.parent.map_or(0, |parent| beside.groups[parent.index()]);
             let row = beside.core.group_new(0, BOOT_NS, parent)?;
@@ -127,9 +126,33 @@ impl Beside {
             } else if group.shares != 1024 {
                 beside.core.group_file(0, BOOT_NS, row, "shares", group.shares as i64)?;
             }
-            beside.limit(0, BOOT_NS, row, group.limit, CpuMax::UNLIMITED)?;
+            let others: Vec<u64> = beside.timers.keys().copied().collect();
+            beside.limit(row, group.limit)?;
+            let timer = beside.timers.iter().find(|row| !others.contains(row.0));
+            let phase = |at_ns: u64| (at_ns as i64 - BEGIN_NS as i64).rem_euclid(group.limit.period.0 as i64);
+            phases.push(timer.map(|(_, &(_, at_ns))| Ns(phase(at_ns) as u64)));
         }
-        Ok((beside, compared))
+        beside.wait_for_the_run()?;
+        Ok((beside, phases))
+    }
+
+    /// The timers of quotas find nobody, and stop.
+    fn wait_for_the_run(&mut self) -> Result<(), CallError> {
+        while let Some((&timer, &(cpu, at_ns))) = self.timers.iter().min_by_key(|row| row.1.1).filter(|row| row.1.1 < BEGIN_NS) {
+            self.timers.remove(&timer);
+            self.core.timer(cpu, at_ns, timer as u32)?;
+            self.take_requests();
+        }
+        self.core.count_jiffies(BEGIN_NS, BOOT_TICKS)
+    }
+
+    /// The run is about to begin, in the middle of the same life as ours: domains were balanced before, searches may look at all CPUs,
+    /// and every CPU has gone idle just before.
+    pub(crate) fn begin(&mut self, sched: &Sched) -> Result<Rc<RefCell<Compared>>, CallError> {
+        for id in sched.cpu_ids() {
+            self.begin_as(sched, id)?;
+        }
+        Ok(Rc::clone(&self.compared))
     }
 
     fn begin_as(&mut self, sched: &Sched, id: CpuId) -> Result<(), CallError> {
@@ -142,36 +165,27 @@ impl Beside {
                 (row.span_weight, row.balance_interval),
                 "CPU {id:?}, domain {level}"
             );
-            let at = self.boot_jiffies.wrapping_add_signed(row.last_balance);
+            let at = self.first_jiffies.wrapping_add_signed(row.last_balance);
             self.core.set_domain(id.get(), level, at, sched.nr_idle_scan(id))?;
             (domain, level) = (row.parent, level + 1);
         }
         assert_eq!((domain, self.core.domain(id.get(), level)), (None, None), "CPU {id:?} has as many domains as in ours");
-        Ok(())
+        self.core.set_idle_since(id.get(), BEGIN_NS)
     }
 
-    fn limit(&mut self, cpu: u32, now: u64, row: u32, limit: CpuMax, was: CpuMax) -> Result<(), CallError> {
-        let us = |ns: u64| (ns / 1000) as i64;
-        if limit == was {
-            return Ok(());
-        }
-        // One file after the other must be valid in between: without a quota first, then period, quota, burst.
-        if was.burst.0 > 0 {
-            self.core.group_file(cpu, now, row, "cfs_burst_us", 0)?;
-        }
-        if limit.period != was.period {
-            self.core.group_file(cpu, now, row, "cfs_period_us", us(limit.period.0))?;
-        }
-        self.core.group_file(cpu, now, row, "cfs_quota_us", limit.quota.map_or(-1, |quota| us(quota.0)))?;
-        if limit.burst.0 > 0 {
-            self.core.group_file(cpu, now, row, "cfs_burst_us", us(limit.burst.0))?;
+    /// Gives a new group its limit. One file after the other must be valid in between: period, quota, burst.
+    fn limit(&mut self, row: u32, limit: CpuMax) -> Result<(), CallError> {
+        let Some(quota) = limit.quota else { return Ok(()) };
+        for (file, ns) in [("cfs_period_us", limit.period), ("cfs_quota_us", quota), ("cfs_burst_us", limit.burst)] {
+            self.core.group_file(0, BOOT_NS, row, file, (ns.0 / 1000) as i64)?;
+            self.take_requests();
         }
         Ok(())
     }
 
     /// The kernel makes the entry.
     fn enter(&mut self, ours: &Sched, site: Site, entry: Entry<'_>) -> Result<(), Trouble> {
-        let (cpu, now) = (site.cpu.get(), BOOT_NS + site.now.ns());
+        let (cpu, now) = (site.cpu.get(), BEGIN_NS + site.now.ns());
         if site.jiffies > self.jiffies {
             self.core.count_jiffies(now, site.jiffies - self.jiffies)?;
             self.jiffies = site.jiffies;

@@ -99,11 +99,12 @@ struct fg_task_view {
 
 struct fg_queue_view {
 	fg_u64 weight, min_vruntime, load_avg, runnable_avg, util_avg;
+	fg_u64 load_sum, runnable_sum, util_sum, last_update;
 	fg_s64 runtime_remaining;
 	fg_u64 pool;			/* what no CPU of the group has yet, ns */
 	fg_u64 group_load_avg;		/* of the group on all CPUs */
-	fg_u64 entity_weight, entity_vruntime, entity_load_avg;	/* of what stands for the queue above it; 0 for the root's */
-	fg_u32 nr_queued, h_nr_queued, throttled, entity_on_rq;
+	fg_u32 nr_queued, h_nr_queued, throttled, pad;
+	struct fg_task_view entity;	/* what stands for the queue above it; all 0 for the root's */
 };
 
 struct fg_cpu_view {
