@@ -7,7 +7,7 @@ use crate::fair::DequeueFlags;
 use crate::fair::balance::BalanceStep;
 use crate::rq::Urgency;
 use crate::rt::RtRq;
-use crate::seam::{IdleTimeEnd, Preemption, RepeatedPick};
+use crate::seam::{ClockSkip, IdleTimeEnd, Preemption, RepeatedPick};
 use crate::task::TaskState;
 use fairground_model::{Op, PrevState, QueueAct, Reason, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -32,6 +32,8 @@ pub struct Leaving {
     moving: Option<(TaskId, CpuId)>,
     /// Who runs next, if anybody is queued.
     picked: Option<TaskId>,
+    /// The clock was not read.
+    kept_clock: bool,
 }
 
 impl Leaving {
@@ -111,7 +113,7 @@ impl Sched {
     /// Tells of a fair task that can go on and that schedule() will account for no time, though the clock was read.
     fn tell_no_runtime(&self, cx: &mut Ctx<'_, '_>, leaving: &Leaving) {
         let rq = &self.rqs[cx.cpu];
-        let can_go_on = leaving.prev_state == PrevState::Running && leaving.moving.is_none() && !rq.clock_skip.active;
+        let can_go_on = leaving.prev_state == PrevState::Running && leaving.moving.is_none() && !leaving.kept_clock;
         if let Some(task) = leaving.prev.filter(|&task| can_go_on && self.is_fair(task))
             && self.se(task).exec_start == rq.clocks.clock_task
         {
@@ -151,12 +153,16 @@ impl Sched {
         self.hrtick_schedule_enter(cx);
         let skip = &mut self.rqs[cpu].clock_skip;
         skip.active = std::mem::take(&mut skip.requested);
+        let kept_clock = skip.active;
         self.update_rq_clock(cx, cpu);
+        if self.profile.clock_skip == ClockSkip::FirstReading {
+            self.rqs[cpu].clock_skip.active = false;
+        }
         self.tell_call(cx, QueueAct::Schedule);
 
         self.rqs[cpu].stats.sched_count += 1;
         let prev = self.rqs[cpu].curr;
-        let mut leaving = Leaving { prev, prev_state: PrevState::Running, moving: None, picked: None };
+        let mut leaving = Leaving { prev, prev_state: PrevState::Running, moving: None, picked: None, kept_clock };
         if let Some(task) = prev {
             // A task that leaves the queue to sleep needs no push: its wake-up will choose among the CPUs that it may use.
             let push_to = self.tasks[task].migration_pending.take();
@@ -186,7 +192,9 @@ impl Sched {
         }
         let rq = &mut self.rqs[cx.cpu];
         (rq.need_resched, rq.need_resched_lazy, rq.last_seen_need_resched) = (false, false, 0);
-        rq.clock_skip = Default::default();
+        if self.profile.clock_skip == ClockSkip::WholeCall {
+            rq.clock_skip = Default::default();
+        }
         if prev != next {
             self.context_switch(cx, prev, prev_state, next);
         }

@@ -264,8 +264,9 @@ impl Sched {
             Some(_) => self.check_preempt_wakeup(cx, cpu, task, arrival),
         }
         // A queue event has just read the clock: the schedule() that follows need not read it again. One that
-        // is only lazily due may be far off.
-        if self.rqs[cpu].need_resched {
+        // is only lazily due may be far off. In a schedule() the running task may have left its queue already.
+        let rq = &self.rqs[cpu];
+        if rq.need_resched && rq.curr.is_none_or(|curr| self.tasks[curr].state.is_on_rq()) {
             self.rq_clock_skip_update(cpu);
         }
     }

@@ -50,12 +50,13 @@ impl Sched {
         }
     }
 
-    /// `se` has left its queue at last; whoever takes it off counts it out.
+    /// `se` has left its queue at last. A task counts as runnable again on all levels, and whoever takes it off counts it out level by
+    /// level: the queues above, which are aged in between, take it for runnable since they were aged last.
     ///
     /// Kernel: fair.c finish_delayed_dequeue_entity(), v6.12–
     pub(super) fn finish_delayed_dequeue_entity(&mut self, se: SeId) {
+        self.clear_delayed(se);
         let entity = &mut self.ses[se];
-        entity.sched_delayed = false;
         if self.profile.feats.has(Feat::DELAY_ZERO) {
             entity.vlag = entity.vlag.min(0);
         }

@@ -96,7 +96,9 @@ impl Sched {
         if sample_first && !delayed {
             self.util_est_dequeue(cx, task, sleep);
         }
-        let counted = Counted { tasks: 1, runnable: u32::from(!delayed), idle: u32::from(self.se_is_idle(&self.ses[se])) };
+        // Who leaves at last is made runnable before it is counted out.
+        let runnable = u32::from(sleep || flags.has(DequeueFlags::DELAYED) || !delayed);
+        let counted = Counted { tasks: 1, runnable, idle: u32::from(self.se_is_idle(&self.ses[se])) };
         if !self.dequeue_entities(cx, se, flags, counted) {
             return false;
         }

@@ -6,7 +6,7 @@ use crate::fair::group::Tell;
 use crate::fair::level::Level;
 use crate::fair::steps::step;
 use crate::fair::weight::LoadWeight;
-use crate::fair::{CfsRq, SchedEntity};
+use crate::fair::{CfsRq, DequeueFlags, SchedEntity};
 use crate::pelt::{CfsRqLoad, PeltFamily, SeLoad};
 use crate::profile::Profile;
 use crate::seam::{AttachNew, GroupLoad, MigrateDetach, ScaleLoadDown, SleeperClock};
@@ -139,17 +139,24 @@ impl Sched {
         self.cfs_rq_util_change(cx, self.cfs_rqs[cfs_rq].cpu);
     }
 
-    /// A task that is being dequeued to go to another CPU leaves its averages' part behind, if that is done here.
+    /// Ages an entity that is being dequeued. A task that goes to another CPU takes its part of the averages with it at once, if that
+    /// is done here: its group is told once, of what is left. A queue tells once in 1 ms only, so what it told before that would stand.
     ///
     /// Kernel: fair.c dequeue_entity(), update_load_avg() with DO_DETACH, v6.0–
-    pub(crate) fn detach_at_dequeue(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
+    pub(crate) fn update_load_avg_at_dequeue(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: DequeueFlags) {
         let attached = self.ses[se].task.is_some() && self.pelt_se[se].last_update_time != 0;
-        if attached && self.profile.migrate_detach == MigrateDetach::WithDequeue {
-            self.detach_entity_load_avg(cx, se);
-            self.pelt_se[se].last_update_time = 0;
-            let cfs_rq = self.ses[se].cfs_rq;
-            self.cfs_rq_util_change(cx, self.cfs_rqs[cfs_rq].cpu);
+        let detaches = attached && self.profile.migrate_detach == MigrateDetach::WithDequeue;
+        if !detaches || !flags.has(DequeueFlags::MIGRATING) {
+            return self.update_load_avg(cx, se, Tell::Group);
         }
+        let cpu = self.cfs_rqs[self.ses[se].cfs_rq].cpu;
+        if cx.trace.wants_samples() {
+            self.tell_clock(cx, cpu);
+        }
+        self.level(se).age(cx);
+        self.detach_entity_load_avg(cx, se);
+        self.pelt_se[se].last_update_time = 0;
+        self.cfs_rq_util_change(cx, cpu);
     }
 
     /// Takes the averages of an entity, which are up to date, off those of its queue.

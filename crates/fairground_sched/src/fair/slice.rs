@@ -81,7 +81,8 @@ impl Sched {
     /// Kernel: fair.c sched_slice(), v5.13–v6.5; the idle floor from v5.16
     #[inline]
     fn base_slice_floor(&self, queue: &CfsRq, se: &SchedEntity) -> u64 {
-        let beside_others = queue.nr_running != queue.idle_nr_running;
+        // An empty queue is no idle one: the first idle task that is forked there has the smaller floor.
+        let beside_others = queue.nr_running == 0 || queue.nr_running != queue.idle_nr_running;
         // A queued entity is among the idle ones of its queue, if there are any.
         let may_be_idle = queue.idle_nr_running > 0 || !se.on_rq;
         match self.profile.idle_entity {

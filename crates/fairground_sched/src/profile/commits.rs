@@ -87,6 +87,7 @@ static MADE_BY: &[MadeBy] = &[
     made("dl_hrtick", v(5, 12), &["e0ee463c93c4"]),
     made("ALT_PERIOD", v(5, 13), &["0c2de3f054a5"]),
     made("BASE_SLICE", v(5, 13), &["0c2de3f054a5"]),
+    made("decayed_queue", v(5, 13), &["fdaba61ef8a2"]),
     made("idle_search", v(5, 13), &["9fe1f127b913", "c722f35b513f"]),
     made("recent_used_cpu", v(5, 14), &["89aafd67f28c"]),
     made("refill", v(5, 14), &["f4183717b370"]),
@@ -290,6 +291,7 @@ static COMMITS: &[Commit] = &[
     commit("f577cd57bfaa", "sched/topology: Rename 'DIE' domain to 'PKG'"),
     commit("f666241e6bd5", "sched/fair: Unify cfs_rq throttling via account_cfs_rq_runtime()"),
     commit("fd54d81c2c0e", "sched/fair: Skip SCHED_IDLE rq for SCHED_IDLE task"),
+    commit("fdaba61ef8a2", "sched/fair: Ensure that the CFS parent is added after unthrottling"),
     commit("fdf5f315d5cf", "sched/fair: Disable LB_BIAS by default"),
     commit("ff38424030f9", "sched/eevdf: Update se->vprot in reweight_entity()"),
 ];

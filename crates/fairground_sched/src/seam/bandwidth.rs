@@ -89,6 +89,13 @@ seams! {
     }
     history { v(4, 12) => EachQueue, v(6, 5) => Once, }
 
+    /// Where load ends that comes to a queue, or leaves it, below a throttled one. Nowhere where tasks are throttled, not queues.
+    LoadEnd = load_end {
+        BelowThrottled "below-throttled" "Below the first throttled queue above: that does not take it.",
+        AtThrottled "at-throttled" "At the first throttled queue, which takes it; it may be the queue itself.",
+    }
+    history { v(4, 12) => BelowThrottled, v(6, 0) => AtThrottled, }
+
     /// Where the periods of a group begin.
     PeriodPhase = period_phase {
         Boot "boot" "At whole multiples of the period since boot: all groups of one period together.",

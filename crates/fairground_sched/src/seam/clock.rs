@@ -11,4 +11,12 @@ seams! {
         Forgotten "forgotten" "It is not taken out of the task clock any more.",
     }
     history { v(4, 12) => CaughtUp, v(6, 14) => Forgotten, }
+
+    /// How long schedule() remembers that it need not read the clock.
+    ClockSkip = clock_skip {
+        WholeCall "whole-call" "To its end: what is asked meanwhile, by a balance that finds tasks, is forgotten with it.",
+        FirstReading "first-reading"
+            "Up to its first reading: what a balance asks after that holds for the next schedule() on that CPU, however late that is.",
+    }
+    history { v(4, 12) => WholeCall, v(6, 7) => FirstReading, }
 }

@@ -18,6 +18,13 @@ seams! {
     }
     history { v(4, 12) => Leftmost, v(6, 6) => EligibleByVruntime, v(6, 8) => EligibleByDeadline, }
 
+    /// When a buddy that is taken loses its mark (CFS).
+    BuddyClearing = buddy_clearing {
+        AtPick "at-pick" "When it is picked.",
+        AtSwitch "at-switch" "When the CPU goes over to it: a group that goes on with another of its tasks keeps its mark.",
+    }
+    history { v(4, 12) => AtPick, v(5, 14) => AtSwitch, }
+
     /// Where in virtual time an entity starts.
     Place = place {
         SleeperCredit "sleeper-credit" "New ones a slice behind the queue's minimum, sleepers up to half a latency before it (CFS).",

@@ -26,6 +26,18 @@ seams! {
     }
     history { v(4, 12) => OnChange, v(6, 7) => OnceAMillisecond, }
 
+    /// When the queue of a group, in which nothing is queued and all sums are 0, is aged from outside no more.
+    ///
+    /// What a queue has told its group last is corrected at its next update only. With `once-a-millisecond` of seam `tg_load_update` a
+    /// queue that is forgotten too early counts in its group for good.
+    DecayedQueue = decayed_queue {
+        Sums "sums" "At once.",
+        Childless "childless" "When no queue of a group in it is aged any more.",
+        Untold "untold" "As childless, and when it has told its group a load of 0.",
+    }
+    // The recorded stable kernel 6.12.107 has what v6.18 has.
+    history { v(4, 12) => Sums, v(5, 13) => Childless, v(6, 12) => Untold, v(6, 13) => Childless, v(6, 18) => Untold, }
+
     /// When an entity of a group gets its weight anew.
     GroupWeight = group_weight {
         Always "always" "At every update, even if the weight is what it was: in CFS the averages are worked out again.",

@@ -151,7 +151,7 @@ impl Sched {
     }
 
     /// Whether the averages of a CPU have a task in them: it ran there last, and is attached there.
-    fn contributes(&self, cpu: CpuId, task: TaskId) -> bool {
+    pub(crate) fn contributes(&self, cpu: CpuId, task: TaskId) -> bool {
         self.tasks[task].cpu == cpu && self.se_avg(task).last_update_time != 0
     }
 

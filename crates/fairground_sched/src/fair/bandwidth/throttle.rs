@@ -109,7 +109,7 @@ impl Sched {
         self.profile.throttle != Throttle::OnUserReturn && self.throttled_hierarchy(queue)
     }
 
-    /// Whether load that comes to or leaves a queue is not propagated to the queues above.
+    /// Whether load that comes to or leaves a queue is not propagated to the queues above, by seam `load_end`.
     ///
     /// Kernel: fair.c propagate_entity_cfs_rq() at a throttled queue, v4.12–v6.17
     #[inline]

@@ -118,10 +118,12 @@ impl Sched {
             return;
         }
         for cpu in self.rqs.ids() {
-            let Some((_, se)) = self.group_on(group, cpu) else { continue };
+            // Also where the group was never used: what is above it there is aged.
+            let queue = self.group_queue(Some(group), cpu);
+            let se = self.cfs_rqs[queue].se;
             self.count_rq_lock(cx, cpu);
             self.update_rq_clock(cx, cpu);
-            let mut level = Some(se);
+            let mut level = se;
             while let Some(se) = level {
                 self.update_load_avg(cx, se, Tell::Group);
                 self.update_cfs_group(cx, se);

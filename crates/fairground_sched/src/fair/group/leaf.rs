@@ -3,9 +3,11 @@
 use super::Tell;
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::CfsRq;
 use crate::fair::steps::step;
+use crate::seam::DecayedQueue;
 use fairground_model::Op;
-use fairground_stdx::{CfsRqId, CpuId, SeId};
+use fairground_stdx::{CfsRqId, CpuId, SeId, TgId};
 
 impl Sched {
     /// Puts a queue on the list of its CPU, before those above it. The root queue always counts as listed, as the last.
@@ -73,11 +75,28 @@ impl Sched {
         avg.load_avg == 0 && avg.util_avg == 0 && !self.cfs_rqs[queue].propagate
     }
 
-    /// Whether nothing is queued there and nothing blocked is left.
+    /// Whether nothing is queued there and nothing blocked is left, by seam `decayed_queue`.
     ///
     /// Kernel: fair.c cfs_rq_is_decayed(), v4.12–
     pub(crate) fn cfs_rq_is_decayed(&self, queue: CfsRqId) -> bool {
-        let avg = &self.pelt_cfs[queue];
-        self.cfs_rqs[queue].nr_running == 0 && (avg.load_sum, avg.util_sum, avg.runnable_sum) == (0, 0, 0)
+        let (row, avg) = (&self.cfs_rqs[queue], &self.pelt_cfs[queue]);
+        if row.nr_running > 0 || (avg.load_sum, avg.util_sum, avg.runnable_sum) != (0, 0, 0) {
+            return false;
+        }
+        match self.profile.decayed_queue {
+            DecayedQueue::Sums => true,
+            DecayedQueue::Childless => !self.child_cfs_rq_on_list(queue),
+            DecayedQueue::Untold => !self.child_cfs_rq_on_list(queue) && row.tg_load_avg_contrib == 0,
+        }
+    }
+
+    /// Whether a queue of a group in it is on the list of the CPU.
+    ///
+    /// Kernel: fair.c child_cfs_rq_on_list(), v5.13–
+    fn child_cfs_rq_on_list(&self, queue: CfsRqId) -> bool {
+        let CfsRq { cpu, tg, .. } = self.cfs_rqs[queue];
+        let tg = tg.expect("invariant: the root queue is never on the list");
+        let listed = |child: &TgId| self.groups[*child].queues[cpu].is_some_and(|below| self.cfs_rqs[below].on_list);
+        self.groups[tg].children.iter().any(listed)
     }
 }

@@ -23,7 +23,8 @@ use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::weight::{LoadWeight, NICE_0_LOAD, SCHED_FIXEDPOINT_SHIFT};
 use crate::fair::{CfsRq, SchedEntity};
 use crate::pelt::{PeltFamily, SchedAvg};
-use fairground_model::TaskGroupSpec;
+use crate::seam::GroupWeight;
+use fairground_model::{DEFAULT_SHARES, TaskGroupSpec};
 use fairground_stdx::{CfsRqId, CpuId, IndexVec, Ns, SeId, TgId};
 
 /// A CPU cgroup.
@@ -39,6 +40,8 @@ pub struct TaskGroup {
     pub idle: bool,
     /// Whether it was removed.
     pub removed: bool,
+    /// Whether its weight, or that of a group in it, was written when it was made: its entities got theirs anew then.
+    pub(crate) reweighted: bool,
     /// When one of its periods begins, if that is given.
     pub(crate) period_phase: Option<Ns>,
     /// Sum of what its queues have told of their load.
@@ -62,6 +65,7 @@ impl Sched {
             shares: change::stored_shares(shares, idle),
             idle,
             removed: false,
+            reweighted: false,
             period_phase,
             load_avg: 0,
             children: Vec::new(),
@@ -69,6 +73,11 @@ impl Sched {
         });
         if let Some(parent) = parent {
             self.groups[parent].children.push(group);
+        }
+        let mut written = Some(group).filter(|&group| self.groups[group].shares != change::stored_shares(DEFAULT_SHARES, false));
+        while let Some(group) = written {
+            self.groups[group].reweighted = true;
+            written = self.groups[group].parent;
         }
         self.add_group_clamps(spec.clamp);
         self.forget_subtrees();
@@ -121,10 +130,13 @@ impl Sched {
         let mut avg = SchedAvg::default();
         self.profile.pelt.init_group(&mut avg, &self.pelt_cfs[above]);
         self.pelt_se.push(avg);
+        // Empty, it has the least weight as soon as its weight, or that of a group in it, is written.
+        let least = self.groups[tg].reweighted && self.profile.group_weight != GroupWeight::IfChangedAndLoaded;
+        let weight = if least { shares::MIN_SHARES } else { NICE_0_LOAD };
         let se = self.ses.push(SchedEntity {
             parent: self.cfs_rqs[above].se,
             tg: Some(tg),
-            ..SchedEntity::new(above, LoadWeight::new(NICE_0_LOAD), self.tunables.base_slice_ns)
+            ..SchedEntity::new(above, LoadWeight::new(weight), self.tunables.base_slice_ns)
         });
         self.pelt_cfs.push(SchedAvg::default());
         let depth = self.cfs_rqs[above].depth + 1;

@@ -16,7 +16,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::CfsRq;
 use crate::pelt::{GroupEntity, GroupShare, PeltFamily, SchedAvg};
-use crate::seam::GroupLoad;
+use crate::seam::{GroupLoad, LoadEnd};
 use fairground_stdx::{CfsRqId, SeId};
 
 /// Whether an update of a queue's averages is told to its group (UPDATE_TG).
@@ -162,17 +162,22 @@ impl Sched {
     ///
     /// Kernel: fair.c propagate_entity_cfs_rq(), v4.12–
     pub(crate) fn propagate_entity_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
-        if self.load_ends_at(self.ses[se].cfs_rq) {
+        let takes_last = self.profile.load_end == LoadEnd::AtThrottled;
+        if takes_last && self.load_ends_at(self.ses[se].cfs_rq) {
             return;
         }
         self.add_leaf_unless_stopped(self.ses[se].cfs_rq);
         let mut level = self.ses[se].parent;
         while let Some(group) = level {
-            if self.load_ends_at(self.ses[group].cfs_rq) {
+            let ends = self.load_ends_at(self.ses[group].cfs_rq);
+            if ends && !takes_last {
+                return;
+            }
+            self.update_load_avg(cx, group, Tell::Group);
+            if ends {
                 return;
             }
             self.add_leaf_unless_stopped(self.ses[group].cfs_rq);
-            self.update_load_avg(cx, group, Tell::Group);
             level = self.ses[group].parent;
         }
     }

@@ -3,6 +3,7 @@
 use super::Picked;
 use crate::Sched;
 use crate::fair::Lead;
+use crate::seam::BuddyClearing;
 use fairground_model::Reason;
 use fairground_stdx::{CfsRqId, SeId, Vruntime};
 
@@ -39,7 +40,9 @@ impl Sched {
                 se = buddy;
             }
         }
-        self.clear_buddies(cfs_rq, se);
+        if self.profile.buddy_clearing == BuddyClearing::AtPick {
+            self.clear_buddies(cfs_rq, se);
+        }
         Some(Picked { se, reason, against })
     }
 

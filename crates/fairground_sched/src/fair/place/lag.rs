@@ -101,10 +101,7 @@ impl Sched {
             self.set_delayed(cx, se);
             return false;
         }
-        self.update_load_avg(cx, se, Tell::Group);
-        if flags.has(DequeueFlags::MIGRATING) {
-            self.detach_at_dequeue(cx, se);
-        }
+        self.update_load_avg_at_dequeue(cx, se, flags);
         self.se_update_runnable(se);
         self.update_entity_lag(cx, cfs_rq, se);
         let relative = self.profile.feats.has(Feat::PLACE_REL_DEADLINE) && !flags.has(DequeueFlags::SLEEP);

@@ -10,7 +10,6 @@ use super::super::level::Level;
 use super::Placement;
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::fair::group::Tell;
 use crate::fair::steps::step;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::seam::{IdleEntity, LongSleeper, MinVruntimeAtDequeue};
@@ -58,10 +57,7 @@ impl Sched {
         let (cfs_rq, idle) = (self.ses[se].cfs_rq, self.se_is_idle(&self.ses[se]));
         self.update_curr(cx, cfs_rq);
         self.clear_buddies(cfs_rq, se);
-        self.update_load_avg(cx, se, Tell::Group);
-        if flags.has(DequeueFlags::MIGRATING) {
-            self.detach_at_dequeue(cx, se);
-        }
+        self.update_load_avg_at_dequeue(cx, se, flags);
         self.se_update_runnable(se);
         let mut level = self.level(se);
         level.dequeue_runnable_load_avg();

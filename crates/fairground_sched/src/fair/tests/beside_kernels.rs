@@ -11,7 +11,7 @@ fn bench(kernel: &str) -> Bench {
 
 impl Bench {
     /// The running task leaves in that state at `ns`.
-    fn leaves(&mut self, ns: u64, state: PrevState) {
+    pub(super) fn leaves(&mut self, ns: u64, state: PrevState) {
         self.now = Instant::from_ns(ns);
         self.call(|sched, cx| {
             sched.set_current_state(CPU, state);

@@ -4,5 +4,6 @@ pub(super) mod bench;
 mod beside_kernels;
 mod cfs;
 mod eevdf;
+mod groups_beside_kernels;
 mod run_delay;
 mod v7_2;

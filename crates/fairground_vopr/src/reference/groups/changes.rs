@@ -208,7 +208,8 @@ impl Model {
             return;
         }
         for cpu in 0..self.listed.len() {
-            let mut level = self.at.get(&(Some(group), cpu)).and_then(|&queue| self.queues[queue].entity);
+            let queue = self.queue(Some(group), cpu);
+            let mut level = self.queues[queue].entity;
             while let Some(entity) = level {
                 self.update(entity, true);
                 self.weigh(entity);
@@ -232,7 +233,10 @@ impl Model {
             }
             let row = &self.queues[queue];
             let left = [row.avg.load_sum, row.avg.runnable_sum, u64::from(row.avg.util_sum)];
-            if row.nr > 0 || left != [0; 3] {
+            let in_it = |&other: &usize| self.queues[other].group.is_some_and(|other| self.groups[other].parent == row.group);
+            let waits =
+                (self.rules.keeps_parents && self.listed[cpu].iter().any(in_it)) || (self.rules.keeps_untold && row.told != 0);
+            if row.nr > 0 || left != [0; 3] || waits {
                 self.listed[cpu].push(queue);
             }
         }

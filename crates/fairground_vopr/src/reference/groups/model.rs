@@ -86,7 +86,13 @@ impl Model {
     }
 
     pub(super) fn add_group(&mut self, parent: Option<usize>, shares: u64, idle: bool) {
-        self.groups.push(Group { parent, shares: stored(shares, idle), idle, load_avg: 0 });
+        let shares = stored(shares, idle);
+        let mut written = Some(self.groups.len()).filter(|_| shares != stored(1024, false));
+        self.groups.push(Group { parent, shares, idle, load_avg: 0, written: false });
+        while let Some(group) = written {
+            self.groups[group].written = true;
+            written = self.groups[group].parent;
+        }
     }
 
     /// The queue of a group on a CPU; it is there from its first use on.
@@ -99,10 +105,11 @@ impl Model {
         let mut avg = SchedAvg::default();
         self.rules.family.init_group(&mut avg, &self.queues[above].avg);
         let (entity, queue) = (self.entities.len(), self.queues.len());
+        let light = self.groups[tg].written && self.rules.reweight != Reweight::IfChangedAndLoaded;
         self.entities.push(Entity {
             queue: above,
             below: Some(queue),
-            weight: 1 << 20,
+            weight: if light { 2 } else { 1 << 20 },
             second: 0,
             avg,
             on: false,
@@ -313,7 +320,7 @@ impl Model {
     /// A task leaves its queue: dequeue_task_fair(). Whether it left.
     pub(super) fn dequeue(&mut self, task: usize, how: Leaving) -> bool {
         let first = self.tasks[task].entity;
-        let runnable = i32::from(!self.entities[first].delayed);
+        let runnable = i32::from(how.sleeps || !self.entities[first].delayed);
         self.dequeue_entity(first, how, 1, runnable)
     }
 
@@ -331,9 +338,10 @@ impl Model {
                 }
                 break;
             }
-            self.update(entity, true);
             let is_task = self.entities[entity].below.is_none();
-            if how.migrates && is_task && self.rules.migrate_detach == MigrateDetach::InDequeue {
+            let detaches = how.migrates && is_task && self.rules.migrate_detach == MigrateDetach::InDequeue;
+            self.update(entity, !detaches);
+            if detaches {
                 self.leave(entity);
                 self.entities[entity].avg.last_update_time = 0;
             }
@@ -344,8 +352,10 @@ impl Model {
             self.queues[queue].nr -= 1;
             self.weigh(entity);
             if how.sleeps && !how.may_delay {
-                // The end of a delay, or of the task.
-                self.entities[entity].delayed = false;
+                // The end of a delay, or of the task. All above count the task as runnable until it is counted out there.
+                if std::mem::take(&mut self.entities[entity].delayed) && is_task {
+                    self.sleeps_on_queue(entity, 1);
+                }
             }
             self.count(entity, -tasks, -runnable);
             level = self.parent(entity);

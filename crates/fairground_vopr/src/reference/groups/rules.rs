@@ -54,6 +54,10 @@ pub(super) struct Rules {
     pub(super) least_weight: u64,
     /// The least time between two reports of a queue, ns.
     pub(super) report_every: u64,
+    /// Whether a queue without load is aged on as long as one of a group in it is.
+    pub(super) keeps_parents: bool,
+    /// Whether it is until it has reported that it has none.
+    pub(super) keeps_untold: bool,
 }
 
 /// The kernels that are compared.
@@ -74,6 +78,8 @@ impl Rules {
             estimates_idle_clock: false,
             least_weight: 0,
             report_every: 0,
+            keeps_parents: false,
+            keeps_untold: false,
         };
         let two = Rules {
             family: PeltFamily::B,
@@ -88,6 +94,7 @@ impl Rules {
             eevdf: true,
             joins_when_queued: true,
             estimates_idle_clock: true,
+            keeps_parents: true,
             ..counts
         };
         match kernel {
@@ -95,9 +102,12 @@ impl Rules {
             "v4.12+independent-runnable" => Rules { propagation: Propagation::AveragesAndRunnableLoad, ..old },
             "v4.20" => two,
             "v5.1" => Rules { family: PeltFamily::C, ..two },
-            "v5.19" => counts,
+            "v5.19" => Rules { keeps_parents: true, ..counts },
             "v6.6" => eevdf,
-            _ => Rules { reweight: Reweight::IfChangedAndLoaded, report_every: MS, ..eevdf },
+            _ => {
+                let keeps_untold = kernel != "v6.14";
+                Rules { reweight: Reweight::IfChangedAndLoaded, report_every: MS, keeps_untold, ..eevdf }
+            }
         }
     }
 

@@ -10,6 +10,8 @@ pub(super) struct Group {
     pub(super) shares: u64,
     pub(super) idle: bool,
     pub(super) load_avg: u64,
+    /// Its weight, or that of a group in it, was written when it was made.
+    pub(super) written: bool,
 }
 
 /// The queue of a group, or of the root, on a CPU.

@@ -50,7 +50,9 @@ impl Sched {
         sd: SdId,
         local_cpu: CpuId,
     ) -> Option<SgId> {
-        let h_load = self.task_h_load(cx, task);
+        // What is asked for that load is kept for a jiffy, so it matters that it is asked for only where the task has a part.
+        let has_part = self.contributes(self.tasks[task].cpu, task);
+        let h_load = if has_part { self.task_h_load(cx, task) } else { 0 };
         let (mut local, mut idlest): (Option<GroupStats>, Option<GroupStats>) = (None, None);
         for group in self.topology.groups_of(sd) {
             if !self.topology.groups[group].span.intersects(&self.tasks[task].cpus_allowed) {
