@@ -23,9 +23,9 @@ pub mod recording;
 mod world;
 
 pub use fit::{Fit, fit};
-pub use lockstep::{Lockstep, Setup};
+pub use lockstep::{GroupMove, Lockstep, Setup};
 pub use outcome::{Choice, Kind, KindTally, Mismatch, NOTABLE_PERCENT, Outcome, Share, Tally, VruntimeError, Vruntimes};
 pub use places::{BatchRule, MoveKind, MoveTally, Moves, PlaceRule, Placement, RuleTally, Unexplained};
 pub use quota::{Below, Quota, QuotaMiss, QuotaOutcome, QuotaSetup, Seen, cpus_of_queues, replay};
 pub use read::{Known, Reading};
-pub use recording::{PrioChange, QueueRecord, QuotaAct, QuotaChange, Record, Recording};
+pub use recording::{GroupRecord, PrioChange, QueueRecord, QuotaAct, QuotaChange, Record, Recording};

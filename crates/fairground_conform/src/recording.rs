@@ -1,8 +1,7 @@
 //! A recording as the comparison needs it: scheduling events in order, and what is known of tasks along the way.
 
-use fairground_model::{Decision, QueueAct, Reason, Sink, TaskInfo, TraceEvent, Who};
+use fairground_model::{Decision, InGroup, QueueAct, Reason, Sink, TaskInfo, TraceEvent, Who};
 use fairground_stdx::{CpuId, Id, IndexVec, Instant, Ns, TaskId, TgId};
-use std::collections::BTreeMap;
 
 /// One event of the recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,6 +86,30 @@ pub struct QueueRecord {
     pub task: Option<TaskId>,
 }
 
+/// The control group of a task, as a recording tells it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupRecord {
+    /// The number of the first event after it.
+    pub before: usize,
+    /// When it was written.
+    pub at: Instant,
+    /// The CPU that wrote it.
+    pub cpu: CpuId,
+    /// The task.
+    pub task: TaskId,
+    /// The path of the group.
+    pub path: String,
+    /// It comes there at this moment; else since when it is there is not told.
+    pub comes: bool,
+}
+
+impl GroupRecord {
+    /// As a sink was told it.
+    pub fn group(&self) -> InGroup<'_> {
+        if self.comes { InGroup::Comes(&self.path) } else { InGroup::Is(&self.path) }
+    }
+}
+
 /// A recording. It is a sink: readers of traces fill it.
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -100,8 +123,8 @@ pub struct Recording {
     pub quota_acts: Vec<QuotaAct>,
     /// What it tells of run queues, in order.
     pub queue_acts: Vec<QueueRecord>,
-    /// The path of the control group that a task was told to be in last, where the recording tells groups.
-    pub groups: BTreeMap<TaskId, String>,
+    /// The groups of tasks, where the recording tells them, in order.
+    pub groups: Vec<GroupRecord>,
     /// The numbers of the events that no recorder wrote, in order.
     inferred: Vec<usize>,
     prios: Vec<i32>,
@@ -117,7 +140,7 @@ impl Default for Recording {
             prio_changes: Vec::new(),
             quota_acts: Vec::new(),
             queue_acts: Vec::new(),
-            groups: BTreeMap::new(),
+            groups: Vec::new(),
             inferred: Vec::new(),
             prios: Vec::new(),
             newborn: Vec::new(),
@@ -141,7 +164,8 @@ impl Recording {
     }
     /// Whether it tells when tasks go to another group, if any does.
     pub fn tells_moves(&self) -> bool {
-        self.queue_acts.iter().any(|row| matches!(row.act, QueueAct::Schedule | QueueAct::Join))
+        self.groups.iter().any(|group| group.comes)
+            || self.queue_acts.iter().any(|row| matches!(row.act, QueueAct::Schedule | QueueAct::Join))
     }
     /// Whether it has rows that stand where queues with a quota are throttled and released.
     pub(crate) fn tells_quotas_in_place(&self) -> bool {
@@ -200,8 +224,9 @@ impl Sink for Recording {
         }
         *prio = info.prio;
     }
-    fn group(&mut self, task: TaskId, path: &str) {
-        self.groups.insert(task, path.to_string());
+    fn group(&mut self, at: Instant, cpu: CpuId, task: TaskId, group: InGroup<'_>) {
+        let comes = matches!(group, InGroup::Comes(_));
+        self.groups.push(GroupRecord { before: self.records.len(), at, cpu, task, path: group.path().to_string(), comes });
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         match *event {

@@ -7,7 +7,7 @@ use crate::late::is_interruption;
 use fairground::interval;
 use fairground::perf_sched::{self, Origin, Source};
 use fairground_metrics::Interval;
-use fairground_model::{PrevState, Section, Sink, TaskInfo, TraceEvent};
+use fairground_model::{InGroup, PrevState, Section, Sink, TaskInfo, TraceEvent};
 use fairground_report::units::format_ns;
 use fairground_report::{Cell, Table, columns};
 use fairground_scenario::{Control, Error, Overrides};
@@ -209,8 +209,8 @@ impl Sink for Waits {
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.names.insert(task, info.clone());
     }
-    fn group(&mut self, task: TaskId, path: &str) {
-        self.groups.insert(task, path.to_string());
+    fn group(&mut self, _at: Instant, _cpu: CpuId, task: TaskId, group: InGroup<'_>) {
+        self.groups.insert(task, group.path().to_string());
     }
     fn record(&mut self, at: Instant, _cpu: CpuId, event: &TraceEvent) {
         match *event {

@@ -58,6 +58,9 @@ fn tracepoints_of_cgroups_in_text() {
     assert_eq!((trace.stats.grouped_tasks, trace.stats.group_moves), (2, 1));
     let before: Vec<usize> = trace.groups.iter().map(|of| of.before).collect();
     assert_eq!(before, [0, 0, 2]);
+    let told: Vec<(u64, bool)> = trace.groups.iter().map(|of| (of.at.ns(), of.comes)).collect();
+    // Before the first event there is no time yet; a child is where its parent is.
+    assert_eq!(told, [(0, true), (0, false), (3_000, true)]);
     let without =
         read_any(TEXT.lines().filter(|line| !line.contains("cgroup")).collect::<Vec<_>>().join("\n").as_bytes(), "t").unwrap();
     assert!(without.groups.is_empty() && !without.stats.quality().contains("groups of "));

@@ -1,6 +1,6 @@
 //! The part of a run that figures are taken from.
 
-use fairground_model::{Sink, TaskInfo, TraceEvent};
+use fairground_model::{InGroup, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::units::parse_ns;
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
@@ -121,8 +121,13 @@ impl Sink for Clip<'_> {
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.sink.task(task, info);
     }
-    fn group(&mut self, task: TaskId, path: &str) {
-        self.sink.group(task, path);
+    fn group(&mut self, at: Instant, cpu: CpuId, task: TaskId, group: InGroup<'_>) {
+        if at < self.window.start {
+            // It is there when the interval begins.
+            self.sink.group(self.window.start, cpu, task, InGroup::Is(group.path()));
+        } else if self.window.holds(at) {
+            self.sink.group(at, cpu, task, group);
+        }
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         if self.window.holds(at) {

@@ -56,7 +56,7 @@ pub use program::{Arithmetic, Instr, Mode, Program, Reg, Test, TimerMode, Value,
 pub use quota_probe::{QuotaCall, QuotaProbe};
 pub use reason::{IdKind, Reason};
 pub use schedstat::{CpuStat, DomainStat, LbStats, RqStats, SchedStat, SdStats};
-pub use sink::{NullSink, Recorder, Sink, TaskInfo};
+pub use sink::{InGroup, NullSink, Recorder, Sink, TaskInfo};
 pub use sis::SisStats;
 pub use socket::{DATAGRAM_BYTES_MAX, STREAM_BYTES_MAX, SockKind, SockSpec, UNIX_BYTES_MAX};
 pub use task_set::{

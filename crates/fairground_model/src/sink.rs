@@ -19,15 +19,33 @@ pub struct TaskInfo {
     pub prio: i32,
 }
 
+/// The control group that a recording tells of a task: its path from the root of the hierarchy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InGroup<'p> {
+    /// The task is there; since when is not told.
+    Is(&'p str),
+    /// It comes there at this moment.
+    Comes(&'p str),
+}
+
+impl<'p> InGroup<'p> {
+    /// The path.
+    pub fn path(self) -> &'p str {
+        match self {
+            InGroup::Is(path) | InGroup::Comes(path) => path,
+        }
+    }
+}
+
 /// Receives a run.
 pub trait Sink {
     /// What the clock of the recording shows at the instant 0, in ns. Comes before the first record; the clock of a run shows 0.
     fn epoch(&mut self, _clock_ns: u64) {}
     /// A task is introduced (or its name or priority changed). Comes before the task's first record.
     fn task(&mut self, _task: TaskId, _info: &TaskInfo) {}
-    /// The path of the control group that a task is in from the next record on, where a recording tells it. Comes behind the task's
-    /// introduction.
-    fn group(&mut self, _task: TaskId, _path: &str) {}
+    /// The control group that a task is in from the next record on, where a recording tells it, with the time and the CPU of whoever
+    /// wrote that. Comes behind the task's introduction.
+    fn group(&mut self, _at: Instant, _cpu: CpuId, _task: TaskId, _group: InGroup<'_>) {}
     /// One record. Times never go back.
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent);
     /// The CPU's current task (`None`: the idle task) when it wrote the record that comes next, where a recording tells.
@@ -85,9 +103,9 @@ impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for (&mut A, &mut B) {
         self.0.task(task, info);
         self.1.task(task, info);
     }
-    fn group(&mut self, task: TaskId, path: &str) {
-        self.0.group(task, path);
-        self.1.group(task, path);
+    fn group(&mut self, at: Instant, cpu: CpuId, task: TaskId, group: InGroup<'_>) {
+        self.0.group(at, cpu, task, group);
+        self.1.group(at, cpu, task, group);
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         if !event.is_sample() || self.0.wants_samples() {
@@ -140,8 +158,8 @@ impl Sink for Vec<Box<dyn Sink + '_>> {
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.iter_mut().for_each(|sink| sink.task(task, info));
     }
-    fn group(&mut self, task: TaskId, path: &str) {
-        self.iter_mut().for_each(|sink| sink.group(task, path));
+    fn group(&mut self, at: Instant, cpu: CpuId, task: TaskId, group: InGroup<'_>) {
+        self.iter_mut().for_each(|sink| sink.group(at, cpu, task, group));
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         for sink in self.iter_mut() {

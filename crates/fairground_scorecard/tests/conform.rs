@@ -132,6 +132,8 @@ fn walked(recording: &Recording, kernel: &str) -> fairground_conform::Outcome {
         allowed: Vec::new(),
         groups: fairground_stdx::IndexVec::new(),
         members: Vec::new(),
+        begins: Vec::new(),
+        moves: Vec::new(),
         learns: false,
     };
     let mut lockstep = Lockstep::new(recording, &setup);

@@ -31,9 +31,12 @@ impl Lockstep<'_> {
         }
     }
 
-    /// The virtual time that `task` had at record `from`, by its next account.
+    /// The virtual time that `task` had at record `from`, by its next account. One behind a move to another group tells that of another queue.
     fn vruntime_at(&self, task: TaskId, from: usize) -> Option<Vruntime> {
         let account = self.reading.order.next_account(task, from)?;
+        if self.changes_group_between(task, from, account) {
+            return None;
+        }
         match self.recording.records[account].event {
             TraceEvent::SchedStatRuntime { runtime, vruntime: Some(after), .. } => {
                 Some(self.world.sched.vruntime_before(task, runtime, after))

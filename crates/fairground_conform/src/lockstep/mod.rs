@@ -101,10 +101,29 @@ pub struct Setup {
     pub allowed: Vec<(TaskId, CpuMask)>,
     /// The CPU cgroups, parents first.
     pub groups: IndexVec<TgId, TaskGroupSpec>,
-    /// Tasks that go to a group while the record runs; the record shows when.
+    /// Tasks that go to a group while the record runs; what they do around it shows when.
     pub members: Vec<(TaskId, TgId)>,
+    /// Tasks that the record tells to be in a group when it begins.
+    pub begins: Vec<(TaskId, TgId)>,
+    /// Tasks that go to a group where the record tells it, in order.
+    pub moves: Vec<GroupMove>,
     /// Whether places in virtual time that nothing tells are learnt from the first decisions that depend on them.
     pub learns: bool,
+}
+
+/// A task goes to another group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GroupMove {
+    /// The number of the first event behind it.
+    pub before: usize,
+    /// When it was written.
+    pub at: Instant,
+    /// The CPU that wrote it.
+    pub writer: CpuId,
+    /// The task.
+    pub task: TaskId,
+    /// Its group; `None` is the root group.
+    pub group: Option<TgId>,
 }
 
 /// An account that was read and that the next call of the core shall make.
@@ -178,8 +197,6 @@ struct Row {
     recent: Option<CpuId>,
     /// The record that made it.
     made_at: Option<u32>,
-    /// The account that its move to another group makes, and that group.
-    joins: Option<(usize, TgId)>,
 }
 
 /// A comparison under way.
@@ -213,6 +230,13 @@ pub struct Lockstep<'r> {
     next_blocked: Instant,
     /// Accounts that acts of quota before them have made.
     taken: BTreeSet<usize>,
+    /// Tasks that go to a group at an account that the move makes.
+    joins: BTreeMap<usize, (TaskId, Option<TgId>)>,
+    /// Tasks that go to a group where the record tells it, and the next of them.
+    moves: Vec<GroupMove>,
+    next_move: usize,
+    /// For each task that goes to another group the numbers of the events before which it does, in order.
+    changes_of_group: BTreeMap<TaskId, Vec<usize>>,
     told: Told,
 }
 
@@ -271,6 +295,10 @@ impl<'r> Lockstep<'r> {
             enqueue_lag: Ns::ZERO,
             next_blocked: Instant::ZERO,
             taken: BTreeSet::new(),
+            joins: BTreeMap::new(),
+            moves: setup.moves.clone(),
+            next_move: 0,
+            changes_of_group: BTreeMap::new(),
             told: Told::default(),
         };
         for group in setup.groups.iter() {
@@ -280,6 +308,8 @@ impl<'r> Lockstep<'r> {
         drive.follow_limits(setup);
         drive.add_tasks(setup);
         drive.find_joins(&setup.members);
+        drive.find_accounts_of_moves();
+        drive.find_changes_of_group();
         drive.adopt_start();
         drive
     }
@@ -296,6 +326,7 @@ impl<'r> Lockstep<'r> {
         let end = self.len().min(self.next.saturating_add(count));
         while self.next < end {
             self.prio_changes();
+            self.group_moves();
             self.acts();
             self.grant_tells(self.recording.records[self.next].cpu);
             self.record(self.next);
@@ -337,6 +368,7 @@ impl<'r> Lockstep<'r> {
             self.rows.push(Row { fair, prio: info.prio, pinned, known: slept, ..Row::default() });
             let mut spec = told.cloned().unwrap_or_else(|| TaskSpec::new(info.name.clone(), ProgramId::new(0)));
             spec.nice = if fair { nice_of(info) } else { 0 };
+            spec.group = setup.begins.iter().find(|row| row.0 == id).map(|row| row.1).or(spec.group);
             self.world.sched.add_task(&spec, allowed.unwrap_or(online));
             if slept {
                 self.world.sched.begin_asleep(id);

@@ -88,6 +88,8 @@ impl Script {
             allowed: Vec::new(),
             groups: IndexVec::new(),
             members: Vec::new(),
+            begins: Vec::new(),
+            moves: Vec::new(),
             learns: false,
         };
         let mut lockstep = Lockstep::new(&recording, &setup);

@@ -4,7 +4,7 @@ use crate::import::interruptions::{Interruptions, Stretch};
 use crate::import::order::OrderWindow;
 use crate::import::tasks::{Role, TaskDirectory};
 use crate::import::{Feed, ImportStats, NameId, NameTable, RawEvent, RawRecord, Who};
-use fairground_model::{Decision, PrevState, Reason, TraceEvent, WakeContext};
+use fairground_model::{Decision, InGroup, PrevState, Reason, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Ns, TaskId, TgId, Vruntime};
 use std::collections::BTreeMap;
 
@@ -93,15 +93,15 @@ impl<'a> Assembler<'a> {
         self.feed.finish()
     }
     fn deliver(&mut self, record: RawRecord) {
-        if let RawEvent::Group { task, path, is_v1 } = record.event {
+        if let RawEvent::Group { task, path, is_v1, comes } = record.event {
             match self.resolve(task, Role::Mentioned) {
                 Some(_) if is_v1 => self.feed.stats.unused(record.line, "moves in a hierarchy of cgroup v1 are not used"),
-                Some(task) => self.set_group(task, path),
+                Some(task) => self.set_group((record.at_ns, record.cpu), task, path, comes),
                 None => {}
             }
             return;
         }
-        match self.event(record.event) {
+        match self.event(&record) {
             Some(event) => {
                 if let Some(current) = record.current.and_then(|pid| self.tasks.current(pid)) {
                     self.feed.sink.context(CpuId::new(record.cpu), current);
@@ -116,20 +116,23 @@ impl<'a> Assembler<'a> {
         }
     }
     /// A task is in a group from now on.
-    fn set_group(&mut self, task: TaskId, path: NameId) {
+    fn set_group(&mut self, (at_ns, cpu): (u64, u32), task: TaskId, path: NameId, comes: bool) {
         let before = self.groups.insert(task, path);
         if before != Some(path) {
             self.feed.stats.grouped_tasks += u64::from(before.is_none());
             self.feed.stats.group_moves += u64::from(before.is_some());
-            self.feed.sink.group(task, self.names.get(path));
+            let path = self.names.get(path);
+            let group = if comes { InGroup::Comes(path) } else { InGroup::Is(path) };
+            let at = self.feed.instant(at_ns);
+            self.feed.sink.group(at, CpuId::new(cpu), task, group);
         }
     }
     fn resolve(&mut self, who: Who, role: Role) -> Option<TaskId> {
         self.tasks.resolve(who, role, &self.names, self.feed.sink)
     }
     /// The event, or nothing if its subject is the idle task.
-    fn event(&mut self, raw: RawEvent) -> Option<TraceEvent> {
-        Some(match raw {
+    fn event(&mut self, record: &RawRecord) -> Option<TraceEvent> {
+        Some(match record.event {
             RawEvent::Waking { task, target_cpu, current, context } => {
                 let waker = self.resolve(current, Role::Mentioned);
                 let (waker, context) = waking_cause(waker, context);
@@ -167,7 +170,7 @@ impl<'a> Assembler<'a> {
                 let parent = self.resolve(parent, Role::Mentioned);
                 let child = self.resolve(child, Role::Child)?;
                 if let Some(&path) = parent.and_then(|parent| self.groups.get(&parent)) {
-                    self.set_group(child, path);
+                    self.set_group((record.at_ns, record.cpu), child, path, false);
                 }
                 TraceEvent::SchedProcessFork { parent, child }
             }

@@ -30,6 +30,11 @@ impl<'a> Feed<'a> {
         }
         holds
     }
+    /// The time of something that is no event, between those of the events around it.
+    pub(crate) fn instant(&self, at_ns: u64) -> Instant {
+        let since_first = self.base_ns.map_or(0, |base| at_ns.saturating_sub(base));
+        Instant::from_ns(since_first).clamp(self.stats.last_at, Instant::MAX)
+    }
     /// Hands on one event, whose CPU numbers were checked. An event that is earlier than the one
     /// before gets that one's time.
     pub(crate) fn emit(&mut self, at_ns: u64, cpu: u32, line: u64, event: &TraceEvent) {

@@ -97,6 +97,8 @@ pub(crate) enum RawEvent {
         task: Who,
         path: NameId,
         is_v1: bool,
+        /// It comes there at this moment; else since when it is there is not told.
+        comes: bool,
     },
 }
 

@@ -2,7 +2,7 @@
 
 use crate::import::ImportStats;
 use crate::import::tasks::{DEFAULT_PRIO, UNKNOWN_NAME};
-use fairground_model::{Sink, TaskInfo, TraceEvent};
+use fairground_model::{InGroup, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, Id, IndexVec, Instant, TaskId};
 
 /// A trace that was read to its end.
@@ -18,15 +18,33 @@ pub struct RecordedTrace {
     pub stats: ImportStats,
 }
 
-/// The control group that a task is in from an event on.
+/// The control group that a task is in from a moment on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupOf {
-    /// The place of the first such event.
+    /// The place of the first event behind it.
     pub before: usize,
+    /// When it was written.
+    pub at: Instant,
+    /// The CPU that wrote it.
+    pub cpu: CpuId,
     /// The task.
     pub task: TaskId,
     /// The path of the group, from the root of the hierarchy.
     pub path: String,
+    /// It comes there at this moment; else since when it is there is not told.
+    pub comes: bool,
+}
+
+impl GroupOf {
+    /// What a sink was told, before the first event.
+    pub(crate) fn of(at: Instant, cpu: CpuId, task: TaskId, group: InGroup<'_>) -> GroupOf {
+        let comes = matches!(group, InGroup::Comes(_));
+        GroupOf { before: 0, at, cpu, task, path: group.path().to_string(), comes }
+    }
+    /// As a sink is told it.
+    pub fn group(&self) -> InGroup<'_> {
+        if self.comes { InGroup::Comes(&self.path) } else { InGroup::Is(&self.path) }
+    }
 }
 
 /// The sink that collects a recording.
@@ -50,8 +68,8 @@ impl Sink for Recording {
         }
         self.tasks[task] = info.clone();
     }
-    fn group(&mut self, task: TaskId, path: &str) {
-        self.groups.push(GroupOf { before: self.events.len(), task, path: path.to_string() });
+    fn group(&mut self, at: Instant, cpu: CpuId, task: TaskId, group: InGroup<'_>) {
+        self.groups.push(GroupOf { before: self.events.len(), ..GroupOf::of(at, cpu, task, group) });
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         self.events.push((at, cpu, *event));

@@ -192,6 +192,7 @@ impl<'a> Body<'a> {
                 task: self.task([4, 3, 0], reading)?,
                 path: reading.name(self.0[7]?.bytes()?),
                 is_v1: self.int32(1).is_some_and(|root| root != 0),
+                comes: true,
             },
             _ => return None,
         })

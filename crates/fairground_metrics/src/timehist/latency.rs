@@ -3,7 +3,7 @@
 use super::class::{ReadyMark, WakeFilter};
 use crate::histogram::Histogram;
 use crate::window::{Interval, Window};
-use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent};
+use fairground_model::{InGroup, PrevState, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 use std::collections::BTreeMap;
 
@@ -207,8 +207,8 @@ impl Sink for SchedLatency {
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.row(task).info = info.clone();
     }
-    fn group(&mut self, task: TaskId, path: &str) {
-        self.row(task).group = Some(path.to_string());
+    fn group(&mut self, _at: Instant, _cpu: CpuId, task: TaskId, group: InGroup<'_>) {
+        self.row(task).group = Some(group.path().to_string());
     }
     fn record(&mut self, at: Instant, _cpu: CpuId, event: &TraceEvent) {
         if let Some(task) = self.wakes.woken(event) {

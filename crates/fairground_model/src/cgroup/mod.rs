@@ -9,8 +9,10 @@ pub use files::{FileWrite, GroupFile, GroupWrite, Version};
 
 use crate::mistake::Wrong;
 use crate::policy::SCHED_PRIO_TO_WEIGHT;
+use crate::sink::InGroup;
 use crate::task_set::{DEFAULT_SHARES, TaskGroupSpec};
 use fairground_stdx::{IndexVec, TaskId, TgId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 /// The root group's path.
@@ -116,16 +118,64 @@ pub fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|row| row.0).filter(|path| !path.is_empty())
 }
 
-/// The groups that tasks are in, parents first and of default weight, with the row of each task that is in one. Tasks of the root, of a
-/// path that no group can have, and of groups beyond the 4,096th are in none.
-pub fn of_tasks<'p>(paths: impl IntoIterator<Item = (TaskId, &'p str)>) -> (IndexVec<TgId, TaskGroupSpec>, Vec<(TaskId, TgId)>) {
-    let (mut groups, mut members) = (IndexVec::new(), Vec::new());
-    for (task, path) in paths {
-        if path != ROOT && check_path(path).is_ok() && groups.len() < RECORDED_MAX {
-            members.push((task, make(&mut groups, path)));
+/// What a recording tells of the groups of its tasks, as groups of the model.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Memberships {
+    /// The groups, parents first.
+    pub groups: IndexVec<TgId, TaskGroupSpec>,
+    /// Where tasks are when it begins. All others begin in the root group or, if they are born while it runs, where their parents are.
+    pub begins: Vec<(TaskId, TgId)>,
+    /// Who goes to which group while it runs (`None`: the root group), by the place of that among all that was told.
+    pub moves: Vec<(usize, TaskId, Option<TgId>)>,
+    /// How often a group was named that is not among the known ones: the nearest one above it counts.
+    pub nearest: u64,
+    /// How often what was named is no path of a group, or of one too many: that is not followed.
+    pub left_out: u64,
+}
+
+impl Memberships {
+    /// Goes through what was told, in order. Without known groups all that are named are made, each of the default weight.
+    pub fn of<'p>(
+        known: Option<IndexVec<TgId, TaskGroupSpec>>,
+        told: impl IntoIterator<Item = (TaskId, InGroup<'p>)>,
+    ) -> Memberships {
+        let makes = known.is_none();
+        let mut found = Memberships { groups: known.unwrap_or_default(), ..Memberships::default() };
+        let mut seats = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for (place, (task, group)) in told.into_iter().enumerate() {
+            let path = group.path();
+            let seat = *seats.entry(path).or_insert_with(|| found.seat(path, makes));
+            let is_first = seen.insert(task);
+            found.nearest += u64::from(matches!(seat, Seat::Below(_)));
+            match (seat, group) {
+                (Seat::Nowhere, _) => found.left_out += 1,
+                (Seat::At(at) | Seat::Below(at), InGroup::Is(_)) if is_first => found.begins.extend(at.map(|at| (task, at))),
+                (Seat::At(at) | Seat::Below(at), _) => found.moves.push((place, task, at)),
+            }
+        }
+        found
+    }
+    fn seat(&mut self, path: &str, makes: bool) -> Seat {
+        let is_known = |path: &str| self.groups.iter().any(|group| group.name == path);
+        let mut above = std::iter::successors(Some(path), |path| parent(path));
+        match () {
+            () if check_path(path).is_err() => Seat::Nowhere,
+            () if path == ROOT => Seat::At(None),
+            () if makes && !is_known(path) && self.groups.len() >= RECORDED_MAX => Seat::Nowhere,
+            () if makes || is_known(path) => Seat::At(Some(make(&mut self.groups, path))),
+            () => Seat::Below(above.find(|path| is_known(path)).map(|path| make(&mut self.groups, path))),
         }
     }
-    (groups, members)
+}
+
+/// Where the tasks of a path are; `None` is the root group.
+#[derive(Clone, Copy)]
+enum Seat {
+    At(Option<TgId>),
+    /// The group itself is not known.
+    Below(Option<TgId>),
+    Nowhere,
 }
 
 /// The row of the group at `path` below the root. It is made, and those above it, if it is not there, as `mkdir -p` does.
@@ -145,15 +195,40 @@ mod tests {
     fn groups_of_a_recording_are_made_with_those_above_them() {
         let task = TaskId::new;
         let paths = [(task(0), "/"), (task(1), "/a/b"), (task(2), "/a"), (task(3), "/c d"), (task(4), "/a/b"), (task(5), "/..")];
-        let (groups, members) = of_tasks(paths);
+        let made = Memberships::of(None, paths.map(|(task, path)| (task, InGroup::Is(path))));
         let names: Vec<(&str, Option<u32>)> =
-            groups.iter().map(|group| (group.name.as_str(), group.parent.map(TgId::get))).collect();
+            made.groups.iter().map(|group| (group.name.as_str(), group.parent.map(TgId::get))).collect();
         assert_eq!(names, [("/a", None), ("/a/b", Some(0))]);
-        let members: Vec<(u32, u32)> = members.into_iter().map(|(task, group)| (task.get(), group.get())).collect();
-        assert_eq!(members, [(1, 1), (2, 0), (4, 1)]);
+        let begins: Vec<(u32, u32)> = made.begins.into_iter().map(|(task, group)| (task.get(), group.get())).collect();
+        assert_eq!((begins.as_slice(), made.left_out, made.nearest), ([(1, 1), (2, 0), (4, 1)].as_slice(), 2, 0));
         let many: Vec<(TaskId, String)> = (0..5000).map(|row| (task(row), format!("/g{row}"))).collect();
-        let (groups, members) = of_tasks(many.iter().map(|(task, path)| (*task, path.as_str())));
-        assert_eq!((groups.len(), members.len()), (RECORDED_MAX, RECORDED_MAX));
+        let made = Memberships::of(None, many.iter().map(|(task, path)| (*task, InGroup::Is(path))));
+        assert_eq!(
+            (made.groups.len(), made.begins.len(), made.left_out),
+            (RECORDED_MAX, RECORDED_MAX, 5000 - RECORDED_MAX as u64)
+        );
+    }
+
+    #[test]
+    fn a_task_that_comes_to_a_group_was_elsewhere_before() {
+        let (one, other, group) = (TaskId::new(0), TaskId::new(1), |row| Some(TgId::new(row)));
+        let told = [
+            (one, InGroup::Comes("/a")),
+            (other, InGroup::Is("/a/b")),
+            (one, InGroup::Is("/c")),
+            (other, InGroup::Comes("/")),
+            (other, InGroup::Comes("no path")),
+        ];
+        let made = Memberships::of(None, told);
+        assert_eq!(made.begins, [(other, TgId::new(1))]);
+        assert_eq!(made.moves, [(0, one, group(0)), (2, one, group(2)), (3, other, None)]);
+        assert_eq!(made.left_out, 1);
+        // Of known groups none is made: who is below one of them is in it.
+        let known = Some([TaskGroupSpec::new("/a", None)].into_iter().collect());
+        let made = Memberships::of(known, told);
+        assert_eq!((made.groups.len(), made.nearest), (1, 2));
+        assert_eq!(made.begins, [(other, TgId::new(0))]);
+        assert_eq!(made.moves, [(0, one, group(0)), (2, one, None), (3, other, None)]);
     }
 
     /// Model: 03 T01

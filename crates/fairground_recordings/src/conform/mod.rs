@@ -12,12 +12,13 @@ pub use show::{document, explain, parting, summary, tables};
 
 use crate::kernel::{profile_of_release, version_of};
 use crate::system::System;
-use fairground_conform::{BatchRule, Fit, Kind, KindTally, Lockstep, Outcome, Quota, Recording, Setup, Tally};
+use fairground_conform::{BatchRule, Fit, GroupMove, Kind, KindTally, Lockstep, Outcome, Quota, Recording, Setup, Tally};
 use fairground_formats::ImportStats;
 use fairground_machine::Machine;
 use fairground_metrics::{Clip, Interval};
+use fairground_model::cgroup::Memberships;
 use fairground_model::features::FeatSet;
-use fairground_model::{Mistakes, TaskInfo, cgroup};
+use fairground_model::{Mistakes, TaskInfo};
 use fairground_scenario::{Control, Error, Overrides, guard, trace_file};
 use fairground_sched::Profile;
 use fairground_stdx::{IndexVec, TaskId, TgId};
@@ -165,16 +166,22 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     };
     profile.rules_are_ours().map_err(|wrong| Error::one("command line", wrong.message, wrong.hint))?;
     let profile = facts.switched(profile, &workload);
-    let (mut groups, members) = match is_set || scenario.is_some() {
-        true => workload::groups(&workload, &recording.tasks),
-        false => cgroup::of_tasks(recording.groups.iter().map(|(&task, path)| (task, path.as_str()))),
-    };
     let mut told = scenario.as_ref().map_or_else(scenario::Told::default, |scenario| scenario::told(scenario, &recording));
-    let note = (!is_set && scenario.is_none()).then(|| group_note(groups.len(), members.len(), &stats));
-    facts.told(note, &mut told);
-    if scenario.is_some() {
-        groups = told.groups;
-    }
+    let (known, mut members) = match &scenario {
+        Some(_) => (Some(std::mem::take(&mut told.groups)), Vec::new()),
+        None if is_set => {
+            let (groups, members) = workload::groups(&workload, &recording.tasks);
+            (Some(groups), members)
+        }
+        None => (None, Vec::new()),
+    };
+    let is_trace_alone = known.is_none();
+    let memberships = Memberships::of(known, recording.groups.iter().map(|row| (row.task, row.group())));
+    // What the record tells need not be found out.
+    members.retain(|member| recording.groups.iter().all(|row| row.task != member.0));
+    facts.told(group_note(&memberships, is_trace_alone, &stats), &mut told);
+    let moves = moves(&memberships, &recording);
+    let (mut groups, begins) = (memberships.groups, memberships.begins);
     let quota = quota::of_set(&quota::Inputs {
         path,
         workload: &workload,
@@ -198,6 +205,8 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         allowed: workload::allowed(&workload, &recording.tasks).into_iter().chain(told.allowed).collect(),
         groups,
         members,
+        begins,
+        moves,
         // A set begins before its workload: little of its past is missing, and the page on fidelity takes that as it is.
         learns: !is_set && scenario.is_none(),
     };
@@ -223,20 +232,42 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     })
 }
 
+/// The moves between groups that the recording tells, at their places among the events.
+fn moves(memberships: &Memberships, recording: &Recording) -> Vec<GroupMove> {
+    let places = memberships.moves.iter().map(|&(place, task, group)| (&recording.groups[place], task, group));
+    places.map(|(row, task, group)| GroupMove { before: row.before, at: row.at, writer: row.cpu, task, group }).collect()
+}
+
 /// What a trace tells of groups, and what not.
-fn group_note(groups: usize, members: usize, stats: &ImportStats) -> String {
+fn group_note(memberships: &Memberships, is_trace_alone: bool, stats: &ImportStats) -> Option<String> {
+    let Memberships { groups, begins, moves, nearest, left_out } = memberships;
     if stats.grouped_tasks == 0 {
-        return "a trace does not tell groups (cgroups, autogroups): all tasks count as tasks of the root group; `--scenario` tells them"
-            .to_string();
+        return is_trace_alone.then(|| {
+            "a trace does not tell groups (cgroups, autogroups): all tasks count as tasks of the root group; `--scenario` tells them".to_string()
+        });
     }
-    let moves = match stats.group_moves {
-        0 => String::new(),
-        moves => format!("; {moves} moves are not followed: a task counts as of its last group"),
+    let mut note = match is_trace_alone {
+        true => format!(
+            "groups are those of the trace, {} of them, each of weight 100 and with cpu control, as the trace does not tell either",
+            groups.len()
+        ),
+        false => "who is in which group is told by the trace too".to_string(),
     };
-    format!(
-        "groups are those of the trace: {members} tasks in {groups} groups, each of weight 100 and with cpu control, as the trace does not \
-         tell either{moves}"
-    )
+    note += &format!(": {} tasks begin in one", begins.len());
+    if !moves.is_empty() {
+        note += &format!(
+            "; {} moves between groups are followed (an event names one task: the other threads of its process stay, unless the record \
+             tells of them)",
+            moves.len()
+        );
+    }
+    if *nearest > 0 {
+        note += &format!("; {nearest} times a group was named that is not among the known ones: the nearest one above it counts");
+    }
+    if *left_out > 0 {
+        note += &format!("; {left_out} rows name no possible path of a group, or one beyond the 4,096th: not followed");
+    }
+    Some(note)
 }
 
 /// Nothing is simulated: there are no random streams, and the recording says how long it is.

@@ -13,13 +13,12 @@ use crate::text::canonical;
 use crate::text::fields::{Fields, Spanned};
 use crate::text_file;
 use crate::trace_file::TraceFile;
-use fairground_model::cgroup::of_tasks;
+use fairground_model::cgroup::Memberships;
 use fairground_model::features::FeatWrite;
-use fairground_model::{Mistakes, Start, TaskSet, TaskSpec};
+use fairground_model::{Change, Mistakes, Start, TaskSet, TaskSpec, TimedChange};
 use fairground_stdx::{Id, Instant, Ns, TaskId, TgId};
 use fairground_workload::service::{self, Service};
 use fairground_workload::{Arg, Args, Column, Percentiles, Threads, recorded, rtapp};
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use toml_edit::{Item, Value};
@@ -100,22 +99,26 @@ impl Workload {
         let replay = fairground_workload::replay::build(&file.trace.events, &file.trace.tasks, cpus);
         let canonical = format!("replay = {}\nreplay_digest = \"{:032x}\"\n", canonical::quoted(&file.name), file.digest);
         let (mut tasks, mut notes) = (replay.tasks, replay.notes);
-        let last: BTreeMap<TaskId, &str> = file.trace.groups.iter().map(|of| (of.task, of.path.as_str())).collect();
-        let (groups, members) = of_tasks(last);
-        if !members.is_empty() {
-            let moves = match file.trace.stats.group_moves {
-                0 => String::new(),
-                moves => format!("; {moves} moves between them are not replayed"),
-            };
-            notes.push(format!(
-                "{} groups of the trace are kept, each of weight 100, as the trace tells no weights{moves}",
-                groups.len()
-            ));
-        }
+        let told = &file.trace.groups;
+        let Memberships { groups, begins, moves, left_out, .. } =
+            Memberships::of(None, told.iter().map(|of| (of.task, of.group())));
         tasks.groups = groups;
-        for (task, group) in members {
+        for (task, group) in begins {
             let spec = replay.task_of[task].map(|row| &mut tasks.tasks[row]);
             spec.filter(|spec| spec.start != Start::Forked).into_iter().for_each(|spec| spec.group = Some(group));
+        }
+        for (place, task, group) in moves {
+            let task = replay.task_of[task];
+            let change = task.map(|task| TimedChange { at: told[place].at, change: Change::Group { task, group } });
+            tasks.changes.extend(change);
+        }
+        if !tasks.groups.is_empty() {
+            notes.push(format!(
+                "{} groups of the trace are kept, each of weight 100, as the trace tells no weights; {} moves between them happen at their \
+                 recorded times; {left_out} rows name no possible group",
+                tasks.groups.len(),
+                tasks.changes.len()
+            ));
         }
         let workload = Workload::new(&file.name, tasks, canonical);
         Workload { duration: Some(replay.length), notes, ..workload }

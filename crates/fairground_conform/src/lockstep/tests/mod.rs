@@ -60,6 +60,8 @@ fn setup_on(nr_cpus: usize, kernel: &str) -> Setup {
         allowed: Vec::new(),
         groups: IndexVec::new(),
         members: Vec::new(),
+        begins: Vec::new(),
+        moves: Vec::new(),
         learns: false,
     }
 }

@@ -22,6 +22,8 @@ fn learn(recording: &Recording, nr_cpus: usize, kernel: &str) -> Outcome {
         allowed: Vec::new(),
         groups: IndexVec::new(),
         members: Vec::new(),
+        begins: Vec::new(),
+        moves: Vec::new(),
         learns: true,
     };
     let mut lockstep = Lockstep::new(recording, &setup);

@@ -1,5 +1,6 @@
 //! Records that wait because another one may have to stand before them.
 
+use crate::import::recording::GroupOf;
 use fairground_model::{Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub(super) enum Item {
     Task(TaskId, TaskInfo),
     /// The group that a task is in from there on.
-    Group(TaskId, String),
+    Group(GroupOf),
     Record(Instant, CpuId, TraceEvent),
 }
 
@@ -76,7 +77,7 @@ impl Held {
             self.release_inserted(sink);
             match self.items.pop_front() {
                 Some(Item::Task(task, info)) => sink.task(task, &info),
-                Some(Item::Group(task, path)) => sink.group(task, &path),
+                Some(Item::Group(of)) => sink.group(of.at, of.cpu, of.task, of.group()),
                 Some(Item::Record(at, cpu, event)) => {
                     self.released_at = at;
                     sink.record(at, cpu, &event);

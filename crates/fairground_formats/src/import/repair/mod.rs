@@ -49,7 +49,8 @@ mod tests;
 pub use inferred::Inferred;
 
 use crate::import::assembler::waking_cause;
-use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
+use crate::import::recording::GroupOf;
+use fairground_model::{InGroup, PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
 use held::{Held, Item, Owner, Place};
 
@@ -424,8 +425,8 @@ impl Sink for Repair<'_> {
         self.held.push(Item::Task(task, info.clone()));
         self.held.release(self.sink);
     }
-    fn group(&mut self, task: TaskId, path: &str) {
-        self.held.push(Item::Group(task, path.to_string()));
+    fn group(&mut self, at: Instant, cpu: CpuId, task: TaskId, group: InGroup<'_>) {
+        self.held.push(Item::Group(GroupOf::of(at, cpu, task, group)));
         self.held.release(self.sink);
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
