@@ -18,6 +18,8 @@ pub(crate) struct Order {
     accounts: Vec<Vec<u32>>,
     /// For each task its moves to another CPU, in order.
     moves: Vec<Vec<u32>>,
+    /// For each task the wake-ups that queued it, in order.
+    wakeups: Vec<Vec<u32>>,
 }
 
 impl Order {
@@ -26,6 +28,7 @@ impl Order {
         let (mut next, mut prev) = (vec![NONE; records.len()], vec![NONE; records.len()]);
         let mut last = vec![NONE; nr_cpus];
         let (mut accounts, mut moves) = (vec![Vec::new(); recording.tasks.len()], vec![Vec::new(); recording.tasks.len()]);
+        let mut wakeups = vec![Vec::new(); recording.tasks.len()];
         let mut woken_in_passing = vec![false; records.len()];
         let mut waking = vec![false; recording.tasks.len()];
         let mut left_at = vec![None; recording.tasks.len()];
@@ -38,7 +41,10 @@ impl Order {
             }
             match record.event {
                 TraceEvent::SchedWaking { task, .. } => waking[task.index()] = true,
-                TraceEvent::SchedWakeup { task, .. } => waking[task.index()] = false,
+                TraceEvent::SchedWakeup { task, .. } => {
+                    waking[task.index()] = false;
+                    wakeups[task.index()].push(number);
+                }
                 TraceEvent::SchedSwitch { prev, next, .. } => {
                     if let Some(prev) = prev {
                         woken_in_passing[index] = waking[prev.index()];
@@ -59,7 +65,7 @@ impl Order {
                 _ => {}
             }
         }
-        Order { next, prev, woken_in_passing, accounts, moves }
+        Order { next, prev, woken_in_passing, accounts, moves, wakeups }
     }
     /// The state in which the task of a switch leaves its CPU.
     #[inline]
@@ -75,6 +81,11 @@ impl Order {
     #[inline]
     pub(crate) fn prev(&self, index: usize) -> Option<usize> {
         Some(self.prev[index]).filter(|&prev| prev != NONE).map(|prev| prev as usize)
+    }
+    /// Whether `task` slept and was queued again behind record `from` and before record `to`.
+    pub(crate) fn is_woken_between(&self, task: TaskId, from: usize, to: usize) -> bool {
+        let rows = &self.wakeups[task.index()];
+        rows.get(rows.partition_point(|&row| row as usize <= from)).is_some_and(|&row| (row as usize) < to)
     }
     /// The first account of the run time of `task` from record `from` on, if the task does not move before it.
     pub(crate) fn next_account(&self, task: TaskId, from: usize) -> Option<usize> {

@@ -228,10 +228,10 @@ fn our_own_traces_with_groups_and_quotas_agree_on_one_cpu() {
     }
 }
 
-/// Where calls begin and where queues are throttled is in the record. In 3 of the 54 systems another kind misses something.
+/// Where calls begin and where queues are throttled is in the record. In one of the 54 systems another kind misses something.
 #[test]
 fn all_picks_between_our_own_groups_with_quotas_agree_on_several_cpus() {
-    hold_all_but((3, 0), &[1, 2, 4], 0..3, Groups::Quotas, true);
+    hold_all_but((1, 0), &[1, 2, 4], 0..3, Groups::Quotas, true);
 }
 
 /// A tick at the instant of another CPU's act makes no account.
@@ -244,7 +244,7 @@ fn our_own_traces_with_groups_and_quotas_agree_on_several_cpus_where_work_takes_
 /// Tasks that go to another group while it runs.
 #[test]
 fn our_own_traces_agree_when_tasks_go_to_other_groups() {
-    hold_all_but((1, 0), &[1, 2, 4], 0..3, Groups::Moves, true);
+    hold_all_but((0, 0), &[1, 2, 4], 0..3, Groups::Moves, true);
     hold_all_but((0, 0), &[1, 2], 0..3, Groups::Moves, false);
 }
 
@@ -317,57 +317,24 @@ fn many_of_our_own_traces_with_groups_and_quotas_agree_on_one_cpu() {
 #[test]
 #[ignore = "takes minutes: for the nightly run"]
 fn many_of_our_own_traces_agree_in_every_decision() {
-    hold_all_but((0, 0), &[1, 2, 3, 4], 0..15, Groups::None, false);
+    hold_all_but((0, 0), &[1, 2, 3, 4], 0..60, Groups::None, false);
 }
 
 #[test]
 #[ignore = "takes minutes: for the nightly run"]
 fn many_of_our_own_traces_with_groups_agree_on_several_cpus() {
-    hold_all_but((3, 1), &[2, 3, 4], 0..8, Groups::Weights, true);
+    hold_all_but((1, 0), &[2, 3, 4], 0..30, Groups::Weights, true);
 }
 
 #[test]
 #[ignore = "takes minutes: for the nightly run"]
 fn many_of_our_own_traces_with_quotas_agree_on_several_cpus() {
-    hold_all_but((9, 0), &[2, 3, 4], 0..6, Groups::Quotas, true);
+    hold_all_but((14, 24), &[2, 3, 4], 0..30, Groups::Quotas, true);
 }
 
 #[test]
 #[ignore = "takes minutes: for the nightly run"]
 fn many_of_our_own_traces_agree_when_tasks_go_to_other_groups() {
-    hold_all_but((4, 0), &[1, 2, 3, 4], 0..6, Groups::Moves, true);
-    hold_all_but((17, 21), &[1, 2, 3, 4], 0..4, Groups::MovesAndQuotas, true);
-}
-
-#[test]
-#[ignore = "debug"]
-fn debug_one() {
-    let env = |key: &str| std::env::var(key).unwrap_or_default();
-    let number = |key: &str| env(key).parse::<u64>().unwrap_or(1);
-    let groups = match env("CF_GROUPS").as_str() {
-        "None" => Groups::None,
-        "Weights" => Groups::Weights,
-        "Quotas" => Groups::Quotas,
-        "Moves" => Groups::Moves,
-        _ => Groups::MovesAndQuotas,
-    };
-    let text = scenario(number("CF_SEED"), number("CF_CPUS"), groups);
-    let text = if env("CF_PRICES").is_empty() { text } else { text.replace("costs = \"zero\"\n", "") };
-    println!("{text}");
-    let made = compared_as(&text, &env("CF_KERNEL"), number("CF_CPUS"), "txt", |trace| {
-        let trace = if env("CF_AS").is_empty() { trace } else { as_a_kernel_tells(&trace, true) };
-        std::fs::write("/tmp/cf/trace.txt", &trace).unwrap();
-        trace
-    });
-    println!("{}", disagreements(&made, groups).join(", "));
-    made.notes.iter().for_each(|note| println!("{note}"));
-    println!("{:?}", made.outcome.vruntimes);
-    for miss in made.outcome.vruntime_errors.iter().take(8) {
-        println!("{miss:?}");
-    }
-    for miss in made.outcome.mismatches.iter().take(4) {
-        println!("{miss:#?}");
-    }
-    println!("{:#?}", made.outcome.placement.sums(false));
-    println!("{:#?}", made.outcome.placement);
+    hold_all_but((3, 0), &[1, 2, 3, 4], 0..20, Groups::Moves, true);
+    hold_all_but((11, 4), &[1, 2, 3, 4], 0..20, Groups::MovesAndQuotas, true);
 }

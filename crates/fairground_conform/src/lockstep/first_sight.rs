@@ -31,10 +31,12 @@ impl Lockstep<'_> {
         }
     }
 
-    /// The virtual time that `task` had at record `from`, by its next account. One behind a move to another group tells that of another queue.
+    /// The virtual time that `task` had at record `from`, by its next account. One behind a move to another group tells that of another queue,
+    /// and one behind a sleep (our own tasks may run for no time at all before it) where the wake-up placed it.
     fn vruntime_at(&self, task: TaskId, from: usize) -> Option<Vruntime> {
         let account = self.reading.order.next_account(task, from)?;
-        if self.changes_group_between(task, from, account) {
+        let order = &self.reading.order;
+        if self.changes_group_between(task, from, account) || order.is_woken_between(task, from, account) {
             return None;
         }
         match self.recording.records[account].event {

@@ -147,6 +147,8 @@ struct Cpu {
     ahead: Option<usize>,
     /// A schedule() between its halves, while tasks are pulled here.
     leaving: Option<Leaving>,
+    /// It looked for somebody to run, and found nobody.
+    found_nobody: bool,
     /// Tasks that this CPU took off a queue and has not queued yet.
     in_flight: Vec<TaskId>,
     /// Questions whose outcome the record has not shown yet.
@@ -259,6 +261,7 @@ impl<'r> Lockstep<'r> {
                 owed_at: Instant::ZERO,
                 ahead: None,
                 leaving: None,
+                found_nobody: false,
                 in_flight: Vec::new(),
                 group: None,
                 floor_known: false,

@@ -188,10 +188,12 @@ impl Lockstep<'_> {
         if looked && (!on_hit || rule == PlaceRule::Recent) {
             self.rows[wake.task].recent = Some(wake.prev);
         }
-        if let Some(waker) = wake.waker.filter(|_| on_hit) {
-            self.rows[waker].recent = Some(wake.this);
+        // That of whoever runs there, even if an interrupt wakes.
+        let current = self.cpus[wake.this].running.filter(|_| on_hit);
+        if let Some(current) = current {
+            self.rows[current].recent = Some(wake.this);
         }
-        for task in [Some(wake.task), wake.waker.filter(|_| on_hit)].into_iter().flatten() {
+        for task in [Some(wake.task), current].into_iter().flatten() {
             if let Some(recent) = self.rows[task].recent {
                 self.world.sched.follow_recent_used_cpu(task, recent);
             }
@@ -200,7 +202,7 @@ impl Lockstep<'_> {
 
     /// The core made the recorded choice and knows all of our own record: recent_used_cpu is what it left there.
     fn keep_recent(&mut self, wake: &Wake) {
-        for task in [Some(wake.task), wake.waker].into_iter().flatten() {
+        for task in [Some(wake.task), self.cpus[wake.this].running].into_iter().flatten() {
             self.rows[task].recent = Some(self.world.sched.task(task).recent_used_cpu);
         }
     }

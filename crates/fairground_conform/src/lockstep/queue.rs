@@ -60,7 +60,7 @@ impl Lockstep<'_> {
 
     /// The schedule() of `cpu` between its halves looks who runs next.
     pub(super) fn look_for_next(&mut self, cpu: CpuId) {
-        self.world.call(cpu, cpu, |sched, cx| sched.schedule_found_nothing(cx));
+        self.cpus[cpu].found_nobody = self.world.call(cpu, cpu, |sched, cx| sched.schedule_found_nothing(cx));
     }
 
     /// A migration inside a wake-up.

@@ -130,6 +130,7 @@ impl Lockstep<'_> {
             let leaving = self.world.call(cpu, cpu, |sched, cx| sched.schedule_begin(cx));
             self.hear_accounts(cpu);
             self.cpus[cpu].leaving = Some(leaving);
+            self.cpus[cpu].found_nobody = false;
         }
     }
 

@@ -14,8 +14,8 @@
 //! is looked for ahead.
 
 use super::Lockstep;
-use crate::read::Calls;
-use crate::recording::QueueRecord;
+use crate::read::{Calls, ONE_CALL};
+use crate::recording::{QueueRecord, Record};
 use fairground_model::{PrevState, QueueAct, TraceEvent};
 use fairground_sched::{Ctx, SCHED_CLOCK_AT_START, Sched};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
@@ -43,9 +43,21 @@ impl Lockstep<'_> {
         self.told.calls = Calls::are_told(self.recording);
         self.told.quotas = self.recording.tells_quotas_in_place();
         self.world.clocks_are_told = self.told.clocks;
+        if self.told.calls && self.begins_empty() {
+            // No queue has a past that is to be learnt.
+            self.cpus.iter_mut().for_each(|cpu| cpu.floor_known = true);
+        }
         if acts.iter().any(|row| row.act == QueueAct::Tell) {
             self.world.sched.follow_tells();
         }
+    }
+
+    /// Whether it begins where a run does: at the instant 0 with the first task's birth.
+    fn begins_empty(&self) -> bool {
+        let is_birth = |record: &Record| matches!(record.event, TraceEvent::SchedProcessFork { .. });
+        let first = self.recording.records.first();
+        first.is_some_and(|record| record.at == Instant::ZERO && is_birth(record))
+            && self.reading.start.running.iter().all(Option::is_none)
     }
 
     /// The next row that stands before record `limit` and behind no act of quota that is still to come.
@@ -80,8 +92,12 @@ impl Lockstep<'_> {
             QueueAct::Read => self.read_clock(&row),
             QueueAct::Tell => self.grant_tell(&row),
             QueueAct::Age => {
+                if row.writer == row.cpu && self.cpus[row.cpu].leaving.is_some() {
+                    // Its schedule() found nobody, maybe once more after others were pulled here.
+                    self.look_for_next(row.cpu);
+                }
                 self.read_clock(&row);
-                self.grant_tells(row.writer);
+                self.grant_tells_before(row.writer, row.at, self.next);
                 self.world.call(row.cpu, row.cpu, |sched, cx| sched.follow_blocked_load(cx));
             }
         }
@@ -105,21 +121,34 @@ impl Lockstep<'_> {
         }
     }
 
-    /// The rows of `writer` before its next record.
+    /// The rows of `writer` before its next record, behind the present one.
     fn rows_ahead(&self, writer: CpuId) -> impl Iterator<Item = (usize, QueueRecord)> + use<'_> {
-        let records = self.recording.records.get(self.next + 1..).unwrap_or_default();
-        let end = records.iter().position(|record| record.cpu == writer).map_or(usize::MAX, |offset| self.next + 1 + offset);
+        self.rows_before(writer, self.next + 1)
+    }
+
+    /// The rows of `writer` before its first record from number `from` on.
+    fn rows_before(&self, writer: CpuId, from: usize) -> impl Iterator<Item = (usize, QueueRecord)> + use<'_> {
+        let records = self.recording.records.get(from..).unwrap_or_default();
+        let end = records.iter().position(|record| record.cpu == writer).map_or(usize::MAX, |offset| from + offset);
         let rows = self.recording.queue_acts.iter().copied().enumerate().skip(self.told.next);
         rows.take_while(move |row| row.1.before <= end).filter(move |row| row.1.writer == writer)
     }
 
-    /// An act of `writer` begins: the queues that tell their load within it may.
+    /// The act of the present record begins, of `writer`: the queues that tell their load within it may.
     pub(super) fn grant_tells(&mut self, writer: CpuId) {
+        self.grant_tells_before(writer, self.recording.records[self.next].at, self.next + 1);
+    }
+
+    /// The same for an act that begins at `at` and ends before the first record of `writer` from number `from` on.
+    fn grant_tells_before(&mut self, writer: CpuId, at: Instant, from: usize) {
         if !self.told.clocks {
             return;
         }
-        let is_within = |row: &(usize, QueueRecord)| matches!(row.1.act, QueueAct::Read | QueueAct::Tell | QueueAct::Throttle);
-        let rows = self.rows_ahead(writer).take_while(is_within).filter(|row| row.1.act == QueueAct::Tell);
+        let is_within = |row: &(usize, QueueRecord)| {
+            let belongs = matches!(row.1.act, QueueAct::Read | QueueAct::Tell | QueueAct::Throttle);
+            belongs && row.1.at.saturating_since(at) <= ONE_CALL
+        };
+        let rows = self.rows_before(writer, from).take_while(is_within).filter(|row| row.1.act == QueueAct::Tell);
         for (number, row) in rows.collect::<Vec<_>>() {
             if self.take_ahead_of_time(number) {
                 self.grant_tell(&row);
@@ -142,7 +171,11 @@ impl Lockstep<'_> {
             return;
         }
         let is_that = |row: &(usize, QueueRecord)| row.1.act == QueueAct::Read && row.1.cpu == cpu;
-        let row = self.rows_ahead(writer).find(|row| is_that(row) && self.told.done.binary_search(&row.0).is_err());
+        // Behind another row than these comes another act.
+        let row = self
+            .rows_ahead(writer)
+            .take_while(|row| matches!(row.1.act, QueueAct::Read | QueueAct::Tell))
+            .find(|row| is_that(row) && self.told.done.binary_search(&row.0).is_err());
         if let Some((number, row)) = row {
             self.take_ahead_of_time(number);
             self.read_clock(&row);
@@ -160,7 +193,8 @@ impl Lockstep<'_> {
         if row.act != QueueAct::Schedule || !self.world.sched.resched_due(cpu) {
             self.close_stale(cpu, Ns::ZERO);
         }
-        self.grant_tells(row.writer);
+        let behind = self.reading.calls.account(number).map_or(self.next, |account| account + 1);
+        self.grant_tells_before(row.writer, row.at, behind);
     }
 
     fn tick_told(&mut self, number: usize, row: &QueueRecord, entry: fn(&mut Sched, &mut Ctx<'_, '_>)) {
@@ -263,8 +297,15 @@ impl Lockstep<'_> {
     fn release_told(&mut self, number: usize, row: &QueueRecord) {
         if let Some(group) = row.group.filter(|&group| self.world.sched.has_group(group)) {
             self.begin_call(number, row);
-            self.exhaust_ahead(row.writer);
+            let is_early = self.world.sched.profile().throttle.dequeues_queues();
+            if is_early {
+                self.exhaust_ahead(row.writer);
+            }
             self.release_now(group, row.cpu, row.writer);
+            if !is_early {
+                // A queue that is throttled at once is so by the account that the release makes: what is released was queued before.
+                self.exhaust_ahead(row.writer);
+            }
             self.end_exhausted_by(row.writer);
         }
     }

@@ -28,12 +28,18 @@ pub(crate) struct Queue {
     pub(crate) coming: u32,
     /// Whether a task runs there.
     pub(crate) runs: bool,
+    /// Tasks that were still counted as the CPU switched to idle: it does so with nobody to run, so they are held back for want of quota.
+    pub(crate) held: u32,
 }
 
 impl Queue {
     /// Kernel: core.c idle_cpu(), v4.12–
     pub(crate) const fn is_idle(self) -> bool {
         !self.runs && self.nr == 0 && self.coming == 0
+    }
+    /// Whether nobody runs there, and nobody came or is coming since the CPU switched to idle.
+    pub(crate) const fn is_left_idle(self) -> bool {
+        !self.runs && self.nr <= self.held && self.coming == 0
     }
 }
 
@@ -112,7 +118,10 @@ impl Pass {
     }
     fn take(&mut self, task: TaskId) {
         if let Some(old) = self.on[task.index()].take() {
-            self.change(old, |queue| queue.nr -= 1);
+            self.change(old, |queue| {
+                queue.nr -= 1;
+                queue.held = queue.held.min(queue.nr);
+            });
         }
     }
     /// The task is on the queue of `cpu`, and on no other.
@@ -130,6 +139,9 @@ impl Pass {
         if let Some(next) = next {
             self.put(next, cpu);
         }
-        self.change(cpu, |queue| queue.runs = next.is_some());
+        self.change(cpu, |queue| {
+            queue.runs = next.is_some();
+            queue.held = if queue.runs { 0 } else { queue.nr };
+        });
     }
 }

@@ -49,6 +49,10 @@ impl Cursor {
     pub(crate) fn hold(&mut self, held: IndexVec<CpuId, u32>) {
         self.held = held;
     }
+    /// Whether tasks are held back on a CPU.
+    pub(crate) fn is_held_back(&self, cpu: CpuId) -> bool {
+        self.held[cpu] > 0
+    }
     /// All queues.
     pub(crate) fn queues(&self) -> IndexVec<CpuId, Queue> {
         let free = |(cpu, queue): (CpuId, &Queue)| Queue { nr: queue.nr.saturating_sub(self.held[cpu]), ..*queue };
@@ -94,17 +98,17 @@ impl Cursor {
         };
         if late.is_some() {
             for (cpu, queue) in self.queues.iter_enumerated() {
-                if !queue.runs && queue.nr == 0 {
+                if !queue.runs && queue.nr <= queue.held {
                     view.may_idle.insert(cpu);
                 }
             }
         }
         for change in occupancy.changes[self.next..].iter().take_while(|change| reached(change)) {
-            let empty = !change.queue.runs && change.queue.nr == 0;
-            if change.queue.is_idle() || (late.is_some() && empty) {
+            let empty = !change.queue.runs && change.queue.nr <= change.queue.held;
+            if change.queue.is_left_idle() || (late.is_some() && empty) {
                 view.may_idle.insert(change.cpu);
             }
-            if !change.queue.is_idle() {
+            if !change.queue.is_left_idle() {
                 view.may_busy.insert(change.cpu);
             }
             view.alone |= change.cpu == this && change.queue.nr <= 1;

@@ -18,7 +18,7 @@ const SAME_INTERRUPT_NS: u64 = 60_000;
 const LONG_AFTER_NS: u64 = 200_000;
 
 /// A call of our own runs takes no longer.
-const ONE_CALL_NS: u64 = 20_000;
+pub(crate) const ONE_CALL: Ns = Ns::from_us(20);
 
 /// So many such accounts make a task one that reads its own clock now and then.
 const NOW_AND_THEN: u32 = 2;
@@ -258,7 +258,7 @@ impl Pass<'_> {
     fn stops_for_quota(&self, index: usize, cpu: CpuId) -> bool {
         let acts = &self.recording.quota_acts;
         let behind = acts.partition_point(|act| act.before <= index);
-        let is_now = |act: &QuotaAct| act.cpu == cpu && self.at(index).saturating_sub(act.at.ns()) <= ONE_CALL_NS;
+        let is_now = |act: &QuotaAct| act.cpu == cpu && self.at(index).saturating_sub(act.at.ns()) <= ONE_CALL.0;
         let stops = |act: &QuotaAct| matches!(act.what, QuotaChange::Stop(_) | QuotaChange::Throttle(..));
         let last = acts[..behind].iter().rev().find(|act| act.cpu == cpu);
         !self.recording.queue_acts.is_empty() && last.is_some_and(|act| is_now(act) && stops(act)) && self.switches_next(index)
@@ -304,7 +304,7 @@ impl Pass<'_> {
     /// Whether a call that is at the first record may still be at the second one. The CPUs of recorders may share a host in
     /// turns, and a call takes as long as turns do; those of our own runs do not.
     fn is_one_call(&self, first: usize, last: usize) -> bool {
-        self.recording.queue_acts.is_empty() || self.at(last) - self.at(first) <= ONE_CALL_NS
+        self.recording.queue_acts.is_empty() || self.at(last) - self.at(first) <= ONE_CALL.0
     }
     /// Whether `cpu` read its clock between the two records, in an earlier call than that of the second one, as our own runs tell: what
     /// came there needed no account.

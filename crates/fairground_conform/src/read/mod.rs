@@ -14,6 +14,7 @@ mod tick_phase;
 pub(crate) use calls::Calls;
 pub use known::{Known, is_fair};
 pub use mark::Mark;
+pub(crate) use mark::ONE_CALL;
 pub use start::Start;
 pub use tick_phase::TickPhase;
 

@@ -71,9 +71,20 @@ impl Sched {
     }
 
     /// Between the parts: before the CPU looks for tasks elsewhere it found nobody here, so that sleepers in delayed dequeue have
-    /// left.
-    pub fn schedule_found_nothing(&mut self, cx: &mut Ctx<'_, '_>) {
-        self.pick_task(cx);
+    /// left. Whether there is nobody by the core too.
+    pub fn schedule_found_nothing(&mut self, cx: &mut Ctx<'_, '_>) -> bool {
+        let queues = self.cfs_rqs.iter_enumerated().filter(|row| row.1.cpu == cx.cpu);
+        let marks: Vec<_> = queues.map(|(id, queue)| (id, [queue.next, queue.last, queue.skip])).collect();
+        let found = self.pick_task(cx);
+        if found.is_some() && !self.profile.pick.is_eevdf() {
+            // The pick that is still to come finds the buddies that this one has used up.
+            for (id, marks) in marks {
+                let [next, last, skip] = marks.map(|mark| mark.filter(|&se| self.ses[se].on_rq && self.ses[se].cfs_rq == id));
+                let queue = &mut self.cfs_rqs[id];
+                (queue.next, queue.last, queue.skip) = (next, last, skip);
+            }
+        }
+        found.is_none()
     }
 
     /// The second part: asks who shall run, then lets the task of `follow` run, whatever the answer was. The followed task must be
