@@ -287,6 +287,7 @@ pub(crate) struct Table {
     pub(crate) view_cpu: unsafe extern "C" fn(u32, *mut CpuView) -> i64,
     pub(crate) view_domain: unsafe extern "C" fn(u32, u32, *mut DomainView) -> i64,
     pub(crate) set_domain: unsafe extern "C" fn(u32, u32, u64, i64) -> i64,
+    pub(crate) set_idle_since: unsafe extern "C" fn(u32, u64) -> i64,
 }
 
 /// The one symbol of a library.

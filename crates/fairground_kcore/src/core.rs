@@ -357,6 +357,11 @@ impl KernelCore {
         // SAFETY: numbers only.
         self.call(|table| unsafe { (table.set_domain)(cpu, level, last_balance, scan) }).map(|_| ())
     }
+    /// Sets since when a CPU that has run nothing idles, in ns of the core's clock; else that is since the boot.
+    pub fn set_idle_since(&mut self, cpu: u32, ns: u64) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.set_idle_since)(cpu, ns) }).map(|_| ())
+    }
     /// The time at which the core booted, in ns.
     pub fn boot_ns(&self) -> u64 {
         self.boot_ns

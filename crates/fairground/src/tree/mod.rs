@@ -1,17 +1,17 @@
 //! Runs in which the scheduler of a kernel tree decides.
 //!
 //! The engine makes an entry, the library answers and leaves requests, and both go back as what the engine knows: tasks by
-//! their rows, instants from the beginning of the run. The library boots at a time that is a multiple of the tick and of a
-//! period of load tracking, so that its averages are at the start of a period, as in a run that begins at 0.
+//! their rows, instants from the beginning of the run, which comes long after the boot (`begin.rs`).
 
+mod begin;
 mod limits;
 
 use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, Policy as Attributes, STOPPER, Wake, Why};
 use fairground_model::features::{Feat, FeatWrite};
 use fairground_model::{Change, CpuMax, Mistakes, Policy, PrevState, TaskGroupSpec, TaskSpec, WakeContext};
 use fairground_scenario::profile;
+use fairground_sched::Sched;
 use fairground_sched::profile::{Profile, Tree};
-use fairground_sched::{Sched, TaskState};
 use fairground_sim::{Entry, LeadingCore, Led, Setup, Simulation, Site};
 use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, Ns, TaskId, TgId};
 use std::collections::BTreeMap;
@@ -57,7 +57,8 @@ struct Waiting {
 struct TreeCore {
     name: String,
     core: KernelCore,
-    boot_ns: u64,
+    /// When the run begins, in the core's time.
+    begin_ns: u64,
     jiffies: u64,
     hardware: Hardware,
     specs: IndexVec<TaskId, TaskSpec>,
@@ -102,7 +103,7 @@ impl TreeCore {
         TreeCore {
             name: name.to_string(),
             core,
-            boot_ns,
+            begin_ns: 2 * boot_ns,
             jiffies: 0,
             hardware,
             specs: setup.tasks.tasks.clone(),
@@ -291,7 +292,7 @@ impl TreeCore {
                 }
                 Some(Kind::Timer) => {
                     self.timers.insert(request.a, (request.cpu, request.b));
-                    let due = Instant::from_ns(request.b.saturating_sub(self.boot_ns));
+                    let due = Instant::from_ns(request.b.saturating_sub(self.begin_ns));
                     led.timers.push((request.a as usize, Some(due).filter(|&due| due < Instant::MAX)));
                 }
                 Some(Kind::Untimer) => {
@@ -323,38 +324,6 @@ impl TreeCore {
             }
         }
     }
-
-    fn begin_domains(&mut self, ours: &Sched, cpu: CpuId) -> Result<(), String> {
-        let mut domain = ours.topology().cpus[cpu].base;
-        let mut level = 0;
-        while let Some(sd) = domain
-            && let Some(view) = self.core.domain(cpu.get(), level)
-        {
-            let row = &ours.topology().domains[sd];
-            let last = view.last_balance.wrapping_add_signed(row.last_balance);
-            let answer = self.core.set_domain(cpu.get(), level, last, ours.nr_idle_scan(cpu));
-            self.set(answer)?;
-            (domain, level) = (row.parent, level + 1);
-        }
-        Ok(())
-    }
-
-    /// A task that has slept since before the run: it is made, runs for no time, and sleeps.
-    fn begin_asleep(&mut self, ours: &Sched, task: TaskId) -> Result<(), String> {
-        let now = self.boot_ns;
-        self.fork(ours, (0, now), None, task)?;
-        let number = self.number(task)?;
-        let cpu = self.core.wake_up_new_task(0, now, number);
-        let cpu = self.said(cpu)?;
-        let picked = self.core.schedule(cpu, now, Why::Preempted);
-        if self.said(picked)? != u64::from(number) {
-            return Err(format!("kernel `{}`: a task on an idle CPU does not run", self.name));
-        }
-        let left = self.core.schedule(cpu, now, Why::Sleeps);
-        self.said(left)?;
-        self.homes.insert(task, CpuId::new(cpu));
-        Ok(())
-    }
 }
 
 impl LeadingCore for TreeCore {
@@ -364,48 +333,11 @@ impl LeadingCore for TreeCore {
     }
 
     fn begin(&mut self, ours: &Sched) -> Result<(), String> {
-        let booted = self.core.boot(&self.hardware.clone());
-        self.said(booted)?;
-        for FeatWrite { feat, on } in std::mem::take(&mut self.switches) {
-            let answer = self.core.feature(feat.row().name, on);
-            self.set(answer).map_err(|why| format!("{why} (feature {})", feat.row().name))?;
-        }
-        for (name, value) in std::mem::take(&mut self.tunables) {
-            let answer = self.core.tunable(&name, value);
-            self.set(answer).map_err(|why| format!("{why} (tunable sched_{name})"))?;
-        }
-        let at = (0, self.boot_ns);
-        for spec in self.group_specs.clone().iter() {
-            let parent = self.group(spec.parent);
-            let made = self.core.group_new(0, self.boot_ns, parent);
-            let number = self.said(made)?;
-            self.groups.push(number);
-            if spec.shares != fairground_model::DEFAULT_SHARES {
-                let answer = self.core.group_file(0, self.boot_ns, number, "shares", spec.shares as i64);
-                self.said(answer)?;
-            }
-            if spec.idle {
-                let answer = self.core.group_file(0, self.boot_ns, number, "idle", 1);
-                self.said(answer)?;
-            }
-            if spec.limit.quota.is_some() {
-                self.limit(at, number, spec.limit)?;
-            }
-        }
-        for cpu in ours.cpu_ids() {
-            self.begin_domains(ours, cpu)?;
-        }
-        for task in ours.task_ids().filter(|&task| ours.task(task).state == TaskState::Asleep) {
-            self.begin_asleep(ours, task)?;
-        }
-        // Nobody has anything to run yet; timers go on.
-        self.waiting.fill(Waiting::default());
-        self.asked = Led { timers: std::mem::take(&mut self.asked.timers), ..Led::default() };
-        Ok(())
+        self.begin_run(ours)
     }
 
     fn enter(&mut self, ours: &Sched, site: Site, entry: Entry<'_>, led: &mut Led) -> Result<(), String> {
-        let (cpu, now) = (site.cpu.get(), self.boot_ns + site.now.ns());
+        let (cpu, now) = (site.cpu.get(), self.begin_ns + site.now.ns());
         let waited = site.jiffies - std::mem::replace(&mut self.jiffies, site.jiffies);
         if waited > 0 {
             let counted = self.core.count_jiffies(now, waited);

@@ -227,6 +227,8 @@ static fg_s64 view_domain(fg_u32 cpu, fg_u32 level, struct fg_domain_view *view)
 }
 static fg_s64 set_domain(fg_u32 cpu, fg_u32 level, fg_u64 at, fg_s64 scan) { return level ? -ENOENT : 0; }
 
+static fg_s64 set_idle_since(fg_u32 cpu, fg_u64 ns) { return 0; }
+
 static const struct fg_fault *get_fault(void) { return &fault; }
 static const struct fg_request *requests(fg_u32 *count) { *count = asked; return ring; }
 static const fg_u32 *get_seen(fg_u32 *count) { *count = nr_seen; return seen; }
@@ -247,7 +249,7 @@ static const struct fg_table table = {
 	.nice = set_nice, .affinity = affinity, .policy = policy, .group_new = number, .group_file = group_file,
 	.group_move = numbers, .hotplug = number, .frequency = number,
 	.view_task = view_task, .view_queue = view_queue, .view_cpu = view_cpu, .view_domain = view_domain,
-	.set_domain = set_domain,
+	.set_domain = set_domain, .set_idle_since = set_idle_since,
 };
 
 const struct fg_table *fairground_kcore(void) { return &table; }

@@ -34,6 +34,7 @@ fg_s64 fg_view_queue(u32 group, u32 cpu, struct fg_queue_view *view);
 fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view);
 fg_s64 fg_view_domain(u32 cpu, u32 level, struct fg_domain_view *view);
 fg_s64 fg_set_domain(u32 cpu, u32 level, u64 last_balance, s64 nr_idle_scan);
+fg_s64 fg_set_idle_since(u32 cpu, u64 ns);
 
 /* CPUs cannot be taken off line yet: their last step waits for the stopper. */
 static fg_s64 fg_hotplug(u32 cpu, u64 now, u32 on) { return -EOPNOTSUPP; }
@@ -78,6 +79,7 @@ static const struct fg_table fg_table = {
 	.view_cpu = fg_view_cpu,
 	.view_domain = fg_view_domain,
 	.set_domain = fg_set_domain,
+	.set_idle_since = fg_set_idle_since,
 };
 
 __attribute__((visibility("default"))) const struct fg_table *fairground_kcore(void)

@@ -183,6 +183,16 @@ fg_s64 fg_set_domain(u32 cpu, u32 level, u64 last_balance, fg_s64 nr_idle_scan)
 	return 0;
 }
 
+/* A run begins long after the boot, and finds every CPU as if it had gone idle then. */
+fg_s64 fg_set_idle_since(u32 cpu, u64 ns);
+fg_s64 fg_set_idle_since(u32 cpu, u64 ns)
+{
+	if (cpu >= fg_cpus)
+		return -EINVAL;
+	cpu_rq(cpu)->idle_stamp = ns;
+	return 0;
+}
+
 /* The switches of features.h, by name. Without debugging they are constants of the compiler, so a build has it on. */
 #define SCHED_FEAT(name, enabled) #name,
 static const char *const fg_features[] = {

@@ -174,6 +174,7 @@ struct fg_table {
 	fg_s64 (*view_cpu)(fg_u32 cpu, struct fg_cpu_view *view);
 	fg_s64 (*view_domain)(fg_u32 cpu, fg_u32 level, struct fg_domain_view *view);
 	fg_s64 (*set_domain)(fg_u32 cpu, fg_u32 level, fg_u64 last_balance, fg_s64 nr_idle_scan);
+	fg_s64 (*set_idle_since)(fg_u32 cpu, fg_u64 ns);
 };
 
 /* The one symbol that a library exports. */
