@@ -144,6 +144,16 @@ fn what_a_library_cannot_have_is_refused_by_name_before_the_run() {
         let ran = with(&store, &all);
         assert!(ran.code == 2 && ran.out.is_empty() && ran.err.contains(words), "{name}: {}", ran.err);
     };
+    // What nobody counts has no number.
+    let limited = "\n[[group]]\npath = '/limited'\n'cpu.max' = '20000 100000'\n[[workload]]\ngroup = '/limited'\ntasks = [{ name = 'x', hog = true }]\n";
+    let limited = folder.file("limited.toml", SMALL.to_owned() + limited);
+    let metrics = |profile: &str| with(&store, &["run", &limited, "--profile", profile, "--json"]).json()["metrics"].clone();
+    assert_eq!(metrics("v6.12")["quota./limited.nr_periods"]["value"], 10);
+    let over_tree = metrics("tree:fifo");
+    assert!(
+        over_tree["switches"]["value"].as_u64() > Some(0) && over_tree.get("quota./limited.nr_periods").is_none(),
+        "{over_tree}"
+    );
     let rt = SMALL.replace("hog = true, count", "policy = \"fifo:5\", hog = true, count");
     refused("rt.toml", rt, "a run over a tree cannot have real-time and deadline tasks yet", &[]);
     refused("hz.toml", SMALL.to_string(), "kernel `fifo` was built for 250", &["--set", "machine.hz=1000"]);

@@ -199,7 +199,7 @@ static fg_s64 nothing(fg_u32 cpu, fg_u64 now) { CALL(cpu, now, -EINVAL); }
 static fg_s64 set_nice(fg_u32 cpu, fg_u64 now, fg_u32 task, fg_s32 nice) { CALL(cpu, now, nice > 19 ? -EINVAL : 0); }
 static fg_s64 affinity(fg_u32 cpu, fg_u64 now, fg_u32 task, const fg_u32 *list, fg_u32 count) { CALL(cpu, now, count ? 0 : -EINVAL); }
 static fg_s64 policy(fg_u32 cpu, fg_u64 now, fg_u32 task, const struct fg_policy *how) { CALL(cpu, now, how->priority > 99 ? -EINVAL : 0); }
-static fg_s64 group_file(fg_u32 cpu, fg_u64 now, fg_u32 group, const char *file, fg_s64 value) { CALL(cpu, now, -ENOENT); }
+static fg_s64 group_file(fg_u32 cpu, fg_u64 now, fg_u32 group, const char *file, fg_s64 value) { CALL(cpu, now, strncmp(file, "cfs_", 4) ? -ENOENT : 0); }
 
 static fg_s64 view_task(fg_u32 task, struct fg_task_view *view)
 {

@@ -44,7 +44,7 @@ fn what_a_call_has_seen_of_other_cpus_is_told_in_its_order() {
     core.tick(1, BOOT + 4 * MS).unwrap();
     let seen: Vec<_> = core.seen().iter().map(|seen| (seen.cpu(), seen.is_lock())).collect();
     assert_eq!(seen, [(0, false), (2, false), (1, true)]);
-    hogs(&mut core, 1);
+    core.schedule(1, BOOT + 4 * MS, Why::Preempted).unwrap();
     assert_eq!(core.seen(), [], "the list is that of the last call");
 }
 
