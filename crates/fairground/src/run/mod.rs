@@ -172,7 +172,10 @@ fn simulate(
     book_kernel_time(&mut report, &simulation);
     let locks = LockOutcome::of(&simulation, &tasks);
     let quotas = quotas(&simulation, scenario);
-    let metrics = metrics::metrics(&report, &tasks, &locks, &quotas);
+    let mut metrics = metrics::metrics(&report, &tasks, &locks, &quotas);
+    if scenario.profile.tree().is_some() {
+        metrics.retain(|metric| !metric.name.starts_with("quota."));
+    }
     let worst = WorstWait::of(&report, &tasks);
     Ok(RunOutcome {
         worst,

@@ -87,7 +87,7 @@ fn profiles_are_shown_and_compared() {
 #[test]
 fn any_kernel_of_the_tables_is_shown() {
     expect![[r#"
-        From v5.19 to v6.0: 13 changes
+        From v5.19 to v6.0: 14 changes
 
         v6.0
           pelt_clock (seam): rq-clock-pelt → rq-clock-pelt-idle
@@ -99,6 +99,10 @@ fn any_kernel_of_the_tables_is_shown() {
               Now: Up to now, by an estimate of what the clock would show. Before: Up to the last reading of
               the clock (any kernel built without NO_HZ).
               commit e2f3e35f1f5a "sched/fair: Decay task PELT values during wakeup migration"
+          load_end (seam): below-throttled → at-throttled
+              Now: At the first throttled queue, which takes it; it may be the queue itself. Before: Below
+              the first throttled queue above: that does not take it.
+              commit 51bf903b64bd "sched/fair: Optimize and simplify rq leaf_cfs_rq_list"
           recent_used_cpu (seam): always-unchecked → always
               Now: The previous CPU at every wake-up that reaches this point. Before: The previous CPU at
               every wake-up that reaches this point; the affinity check uses the new value (a kernel bug).

@@ -62,9 +62,8 @@ pub(super) static QUOTA_METRICS: [MetricRow<Counted>; 9] = {
 pub(super) fn quota_metrics(tasks: &TaskSet, rows: &[QuotaRow]) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for group in tasks.groups.iter().filter(|group| group.limit.quota.is_some()) {
-        // Over a kernel tree nobody counts them.
-        let Some(row) = rows.iter().find(|row| row.group == group.name) else { continue };
-        let counted = (row.stats, row.used);
+        let row = rows.iter().find(|row| row.group == group.name);
+        let counted = row.map_or((BandwidthStats::default(), Ns::ZERO), |row| (row.stats, row.used));
         metrics.extend(QUOTA_METRICS.iter().map(|metric| metric.of(&format!("quota.{}.", group.name), &counted)));
     }
     metrics
