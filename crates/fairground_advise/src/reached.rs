@@ -66,7 +66,9 @@ impl Advice {
         let mut lines = vec![format!("{}: {} {word} {now}", reached.name(), names(&self.goals))];
         lines.push(format!("  holds: in at least 95 of 100 runs; a run is {} of this load", format_ns(self.window)));
         let Some(found) = &self.smallest else { return lines };
-        let sure = |confidence: u64, seeds: u64| format!("{confidence} % confidence, {seeds} runs");
+        // Nothing is certain by runs.
+        let percent = |confidence: u64| if confidence > 99 { "over 99".to_string() } else { confidence.to_string() };
+        let sure = |confidence: u64, seeds: u64| format!("{} % confidence, {seeds} runs", percent(confidence));
         match found.limit {
             Some(limit @ CpuMax { quota: Some(_), .. }) => {
                 lines.push(format!(
@@ -86,7 +88,9 @@ impl Advice {
             None => {
                 lines.push(format!(
                     "  no limit meets it: without any it is missed in {} of {} runs ({} % confidence)",
-                    found.misses, found.seeds, found.confidence
+                    found.misses,
+                    found.seeds,
+                    percent(found.confidence)
                 ));
                 lines.extend(self.why_none());
             }
