@@ -146,8 +146,8 @@ impl KernelCore {
     }
     /// Whose run queues the last call looked at and whose locks it took, in that order.
     ///
-    /// A look is the first reach for another CPU's run queue after one for some other; one that ends in the lock of that
-    /// queue is part of the lock.
+    /// A look is the first reach for another CPU's run queue after one for some other; a single one that is
+    /// followed by taking that lock counts as a lock only.
     pub fn seen(&self) -> &[Seen] {
         let mut count = 0;
         // SAFETY: fills the count and gives the start of a list that only a call changes; a call needs `&mut self`.

@@ -5,8 +5,8 @@
  * The problem: what a search or a balance costs is above all how many run queues it looks at. The tree's code is as it
  * is, but both go through headers that are ours: a run queue is found by per_cpu_ptr(), a lock by arch_spin_lock().
  *
- * The rule: a look is the first reach for the run queue of another CPU after one for some other run queue. Who reaches
- * once and then takes the lock has not looked. Both are noted in their order, four bytes each.
+ * The rule: a look is the first reach for the run queue of another CPU after one for some other run queue. A single
+ * reach that is followed by taking the lock counts as a lock only. Both are noted in their order, four bytes each.
  */
 #include "fg.h"
 
