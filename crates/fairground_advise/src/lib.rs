@@ -23,7 +23,7 @@
 //!   without one: at most 1.05 times is OK, 1.5 times TIGHT, more BAD, by the upper end of the 95 % interval. A demand
 //!   above 95 % of the limit is UNSTABLE.
 //! - The **smallest limit** is searched by halves for each seed. The answer is an order statistic: the goal holds in at least 95 % of all
-//!   runs, with 95 % confidence, whatever their spread. `--check` tests it with fresh seeds.
+//!   runs, with 80 % confidence unless another one is asked for, whatever their spread. `--check` tests it with fresh seeds.
 //! - The **headline** says whether the present limit meets the goal: met, missed, or not decided.
 //! - **Counters** do not say how requests crowd. Services are drawn at random, and those that come out with the
 //!   measured counters are kept. The spread of their percentiles is what the counters leave open.

@@ -159,6 +159,10 @@ pub enum QueueAct {
     ///
     /// Kernel: core.c __schedule(), v4.12–
     Schedule,
+    /// The account of the group there is used up, and its pool has nothing: who runs there is to give way.
+    ///
+    /// Kernel: fair.c __account_cfs_rq_runtime() before resched_curr(), v4.12–v7.1
+    Exhaust,
     /// The queue of the group there is throttled.
     ///
     /// Kernel: fair.c throttle_cfs_rq(), v4.12–
@@ -175,7 +179,7 @@ pub enum QueueAct {
 
 impl QueueAct {
     /// All of them.
-    pub const ALL: [QueueAct; 10] = [
+    pub const ALL: [QueueAct; 11] = [
         QueueAct::Read,
         QueueAct::Age,
         QueueAct::Tell,
@@ -183,6 +187,7 @@ impl QueueAct {
         QueueAct::Join,
         QueueAct::Tick,
         QueueAct::Schedule,
+        QueueAct::Exhaust,
         QueueAct::Throttle,
         QueueAct::Release,
         QueueAct::Stop,
@@ -197,6 +202,7 @@ impl QueueAct {
             QueueAct::Join => "join",
             QueueAct::Tick => "tick",
             QueueAct::Schedule => "schedule",
+            QueueAct::Exhaust => "exhaust",
             QueueAct::Throttle => "throttle",
             QueueAct::Release => "release",
             QueueAct::Stop => "stop",

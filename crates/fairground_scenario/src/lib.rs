@@ -137,8 +137,11 @@ impl Scenario {
             check_duration(duration.value, Some(duration.span.clone()), &mut m);
         }
         let window = top.table("window", &mut m).and_then(|window| read_window(window, &mut m));
-        let machine = read_or_miss(&mut top, "machine", !whole || overrides.machine.is_some(), machine::read, &mut m);
-        let kernel = read_or_miss(&mut top, "profile", !whole || overrides.profile.is_some(), profile::read, &mut m);
+        if whole && !table.contains_key("machine") && overrides.machine.is_none() {
+            m.whole("a scenario without `[machine]`", "Write a table `[machine]`, or give `--machine`.");
+        }
+        let machine = top.table("machine", &mut m).and_then(|table| machine::read(table, &mut m));
+        let kernel = top.table("profile", &mut m).and_then(|table| profile::read(table, &mut m));
         let source = Source { name: name.to_string(), text: text.to_string() };
         let mut parts = Parts::new(source, machine, overrides)?;
         parts.title = title;
@@ -313,20 +316,6 @@ impl Scenario {
         }
         text
     }
-}
-
-fn read_or_miss<'t, T>(
-    top: &mut Fields<'t>,
-    key: &'static str,
-    may_miss: bool,
-    read: impl Fn(Fields<'t>, &mut Mistakes) -> Option<T>,
-    m: &mut Mistakes,
-) -> Option<T> {
-    let there = top.item(key).is_some();
-    if !there && !may_miss {
-        m.whole(format!("a scenario without `[{key}]`"), format!("Write a table `[{key}]`, or give `--{key}`."));
-    }
-    top.table(key, m).and_then(|table| read(table, m))
 }
 
 fn count_workloads(table: &toml_edit::Table) -> usize {

@@ -167,7 +167,7 @@ impl Lockstep<'_> {
     }
 
     /// Each schedule() is told, and none came between the questions of `cpu`, after which no reschedule was due, and the next one.
-    fn had_no_outcome(&mut self, cpu: CpuId) {
+    pub(super) fn had_no_outcome(&mut self, cpu: CpuId) {
         if let Some(group) = self.cpus[cpu].group.take().filter(|group| !group.alone) {
             self.bind_guesses(group.curr, &group.asked);
             self.verdict(cpu, &group, (false, None), false);

@@ -7,6 +7,7 @@
 //! tell    the queue of a group tells its load in the act that comes next, or in the one before
 //! join    a task comes to another group
 //! tick, hrtick, schedule, release, stop   such a call begins
+//! exhaust    the account of a queue is used up by the account of run time in the same act, so that who runs is to give way
 //! throttle   a queue is throttled by the act under way
 //! ```
 //!
@@ -90,7 +91,7 @@ impl Lockstep<'_> {
             QueueAct::Stop => self.stop_told(number, &row),
             _ if !self.told.clocks => {}
             QueueAct::Read => self.read_clock(&row),
-            QueueAct::Tell => self.grant_tell(&row),
+            QueueAct::Tell | QueueAct::Exhaust => self.grant(&row),
             QueueAct::Age => {
                 if row.writer == row.cpu && self.cpus[row.cpu].leaving.is_some() {
                     // Its schedule() found nobody, maybe once more after others were pulled here.
@@ -115,9 +116,12 @@ impl Lockstep<'_> {
         Instant::from_ns(row.clock.0.saturating_sub(SCHED_CLOCK_AT_START + ahead))
     }
 
-    fn grant_tell(&mut self, row: &QueueRecord) {
-        if let Some(group) = row.group.filter(|&group| self.world.sched.has_group(group)) {
-            self.world.sched.follow_tell(group, row.cpu);
+    /// The act under way may do what the row says: a queue tells its load, or the account of one is used up.
+    fn grant(&mut self, row: &QueueRecord) {
+        let Some(group) = row.group.filter(|&group| self.world.sched.has_group(group)) else { return };
+        match row.act {
+            QueueAct::Exhaust => self.world.sched.follow_last_charge(group, row.cpu),
+            _ => self.world.sched.follow_tell(group, row.cpu),
         }
     }
 
@@ -144,14 +148,12 @@ impl Lockstep<'_> {
         if !self.told.clocks {
             return;
         }
-        let is_within = |row: &(usize, QueueRecord)| {
-            let belongs = matches!(row.1.act, QueueAct::Read | QueueAct::Tell | QueueAct::Throttle);
-            belongs && row.1.at.saturating_since(at) <= ONE_CALL
-        };
-        let rows = self.rows_before(writer, from).take_while(is_within).filter(|row| row.1.act == QueueAct::Tell);
+        let is_within = |row: &(usize, QueueRecord)| is_part(row.1.act) && row.1.at.saturating_since(at) <= ONE_CALL;
+        let is_granted = |row: &(usize, QueueRecord)| matches!(row.1.act, QueueAct::Tell | QueueAct::Exhaust);
+        let rows = self.rows_before(writer, from).take_while(is_within).filter(is_granted);
         for (number, row) in rows.collect::<Vec<_>>() {
             if self.take_ahead_of_time(number) {
-                self.grant_tell(&row);
+                self.grant(&row);
             }
         }
     }
@@ -174,7 +176,7 @@ impl Lockstep<'_> {
         // Behind another row than these comes another act.
         let row = self
             .rows_ahead(writer)
-            .take_while(|row| matches!(row.1.act, QueueAct::Read | QueueAct::Tell))
+            .take_while(|row| matches!(row.1.act, QueueAct::Read | QueueAct::Tell | QueueAct::Exhaust))
             .find(|row| is_that(row) && self.told.done.binary_search(&row.0).is_err());
         if let Some((number, row)) = row {
             self.take_ahead_of_time(number);
@@ -186,6 +188,9 @@ impl Lockstep<'_> {
     fn begin_call(&mut self, number: usize, row: &QueueRecord) {
         let cpu = row.cpu;
         self.settle(cpu);
+        if self.told.calls && row.act != QueueAct::Schedule && !self.world.sched.resched_due(cpu) {
+            self.had_no_outcome(cpu);
+        }
         if self.told.clocks {
             self.world.clocks[cpu] = self.told_clock(row);
         }
@@ -251,6 +256,10 @@ impl Lockstep<'_> {
     fn stays_idle(&mut self, number: usize, row: &QueueRecord) {
         let cpu = row.cpu;
         if self.reading.calls.switch(number).is_some() || self.cpus[cpu].running.is_some() {
+            if self.told.clocks {
+                // Not the clock by which a sleeper that left meanwhile was aged: that is an estimate of what the queue's would show.
+                self.world.clocks[cpu] = self.told_clock(row);
+            }
             return;
         }
         self.world.idle_until(cpu, row.at);
@@ -264,8 +273,7 @@ impl Lockstep<'_> {
 
     /// The queues that `writer` throttles in the call that has just begun.
     fn throttles_ahead(&self, writer: CpuId) -> Vec<(usize, QueueRecord)> {
-        let is_within = |row: &(usize, QueueRecord)| matches!(row.1.act, QueueAct::Read | QueueAct::Tell | QueueAct::Throttle);
-        self.rows_ahead(writer).take_while(is_within).filter(|row| row.1.act == QueueAct::Throttle).collect()
+        self.rows_ahead(writer).take_while(|row| is_part(row.1.act)).filter(|row| row.1.act == QueueAct::Throttle).collect()
     }
 
     /// The same queues are about to be throttled.
@@ -288,10 +296,17 @@ impl Lockstep<'_> {
 
     fn throttle_told(&mut self, row: &QueueRecord) {
         self.exhaust(row);
-        if row.cpu == row.writer && self.cpus[row.cpu].leaving.is_some() {
+        if row.cpu == row.writer && self.cpus[row.cpu].leaving.is_some() && !self.picks_next(row) {
             // In the pick, if that comes to it; else as the last task is put down.
             self.look_for_next(row.cpu);
         }
+    }
+
+    /// Whether the next record of the row's CPU is the switch to a task, at the same instant: the pick in which the queue is
+    /// throttled is that of the switch, and none comes before it.
+    fn picks_next(&self, row: &QueueRecord) -> bool {
+        let next = self.recording.records[self.next..].iter().find(|record| record.cpu == row.cpu);
+        next.is_some_and(|record| record.at == row.at && matches!(record.event, TraceEvent::SchedSwitch { next: Some(_), .. }))
     }
 
     fn release_told(&mut self, number: usize, row: &QueueRecord) {
@@ -349,4 +364,9 @@ impl Lockstep<'_> {
             self.world.sched.follow_need_resched(cpu, was_due);
         }
     }
+}
+
+/// Whether a row is part of the act that began before it.
+const fn is_part(act: QueueAct) -> bool {
+    matches!(act, QueueAct::Read | QueueAct::Tell | QueueAct::Exhaust | QueueAct::Throttle)
 }

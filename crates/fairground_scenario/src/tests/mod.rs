@@ -167,6 +167,19 @@ fn flags_change_a_scenario() {
     assert_eq!(parse(&scenario.canonical()).unwrap().digest(), scenario.digest());
 }
 
+/// The kernel is the same one that every command takes if none is named.
+#[test]
+fn a_scenario_without_a_kernel_runs_under_the_default_one_and_says_so() {
+    let text = GOOD.replace("[profile]\nkernel = \"5.19\"\nfeatures = [\"NO_START_DEBIT\"]\n", "");
+    let scenario = parse(&text).unwrap();
+    let name = scenario.profile.full_name();
+    assert_eq!(scenario.notes, [format!("no profile given: {name}")]);
+    assert!(scenario.canonical().contains(&format!("kernel = \"{name}\"")), "{}", scenario.canonical());
+    assert_eq!(parse(&scenario.canonical()).unwrap().digest(), scenario.digest());
+    let machine = mistakes(&GOOD.replace("[machine]\npreset = \"smp-2\"\n", ""));
+    assert!(machine[0].contains("a scenario without `[machine]`"), "{machine:?}");
+}
+
 #[test]
 fn every_wrong_flag_is_named() {
     let overrides = Overrides {

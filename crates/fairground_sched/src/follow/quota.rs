@@ -91,7 +91,15 @@ impl Sched {
         if let Some(pool) = self.pool(group) {
             pool.empty();
             pool.reset(cpu, 0);
-            pool.accounts[cpu].enabled = true;
+            (pool.accounts[cpu].enabled, pool.accounts[cpu].told_exhausted) = (true, false);
+        }
+    }
+
+    /// The next charge of the group's account on `cpu` uses it up, by the record, so that who runs there is to give way. Whether the
+    /// queue is throttled then is told apart from it.
+    pub fn follow_last_charge(&mut self, group: TgId, cpu: CpuId) {
+        if let Some(pool) = self.pool(group) {
+            pool.accounts[cpu].told_exhausted = true;
         }
     }
 

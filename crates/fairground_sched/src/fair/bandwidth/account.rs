@@ -3,7 +3,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::{SliceExpiry, ThrottleAt, ThrottledTime};
-use fairground_model::CpuMax;
+use fairground_model::{CpuMax, QueueAct};
 use fairground_stdx::{CfsRqId, Ns, TaskId, TgId};
 
 impl Sched {
@@ -40,6 +40,9 @@ impl Sched {
         let (expiry, clock) = (self.profile.slice_expiry, self.rqs[cpu].clocks.clock);
         let Some(pool) = self.pool_of(queue) else { return };
         if !pool.accounts[cpu].enabled {
+            if std::mem::take(&mut pool.accounts[cpu].told_exhausted) {
+                self.resched_curr(cx, cpu);
+            }
             return;
         }
         pool.charge(cpu, ran);
@@ -55,6 +58,9 @@ impl Sched {
             return self.throttle_at_charge(cx, queue, runs);
         }
         if !self.assign_slice(cx, queue) && self.cfs_rqs[queue].curr.is_some() {
+            if cx.trace.wants_samples() {
+                self.tell(cx, cpu, QueueAct::Exhaust, (self.cfs_rqs[queue].tg, None));
+            }
             self.resched_curr(cx, cpu);
         }
     }

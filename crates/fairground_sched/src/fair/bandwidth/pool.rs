@@ -74,6 +74,8 @@ pub struct Account {
     pub(crate) throttled_clock: u64,
     /// Its release is under way to its CPU.
     pub(crate) csd_pending: bool,
+    /// A record tells that the next charge uses it up.
+    pub(crate) told_exhausted: bool,
 }
 
 /// The counters of cpu.stat.
