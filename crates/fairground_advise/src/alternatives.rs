@@ -9,7 +9,7 @@
 
 use super::Goal;
 use super::lab::{Lab, Variant};
-use super::seeds::Confidence;
+use super::seeds::Aim;
 use super::smallest::{Hunt, Ladder, Seed, Smallest, quotas};
 use super::verdict::is_unstable;
 use fairground_model::CpuMax;
@@ -176,7 +176,7 @@ impl Around<'_> {
         let shift = self::limits(lab, now, now.period, Bursts::AsNow).len() as i64 - limits.len() as i64;
         let place = |usual: usize, by: i64| usize::try_from(usual as i64 + by - shift).unwrap_or(0);
         let ladder = Ladder::new(lab, goals, limits);
-        let hunt = Hunt::new(&ladder, Confidence::default());
+        let hunt = Hunt::new(&ladder, Aim::default());
         let enough = place(usual, most);
         let own = hunt.of_seed(answer.found.seed(decided), (0, enough + 1), enough, 8)?;
         if own > enough {

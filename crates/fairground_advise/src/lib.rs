@@ -22,8 +22,8 @@
 //! - The **verdict** compares p99 (or the goal's percentile) under the present limit with that of the same requests
 //!   without one: at most 1.05 times is OK, 1.5 times TIGHT, more BAD, by the upper end of the 95 % interval. A demand
 //!   above 95 % of the limit is UNSTABLE.
-//! - The **smallest limit** is searched by halves for each seed. The answer is an order statistic: the goal holds in at least 95 % of all
-//!   runs, with 80 % confidence unless another one is asked for, whatever their spread. `--check` tests it with fresh seeds.
+//! - The **smallest limit** is searched by halves for each seed. The answer is an order statistic: the next run meets the goal
+//!   with 95 of 100, whatever the spread of runs. `--check` tests it with fresh seeds.
 //! - The **headline** says whether the present limit meets the goal: met, missed, or not decided.
 //! - **Counters** do not say how requests crowd. Services are drawn at random, and those that come out with the
 //!   measured counters are kept. The spread of their percentiles is what the counters leave open.
@@ -86,7 +86,7 @@ pub use goal::Goal;
 pub use input::{AdviseInput, InputOptions};
 pub use options::Other;
 pub use reached::Reached;
-pub use seeds::Confidence;
+pub use seeds::{Aim, Confidence};
 pub use slow::{Level, Request, STATES, Slow, SlowRequest, Span, State, Strip};
 pub use smallest::Smallest;
 pub use sources::Select;
@@ -115,8 +115,8 @@ pub struct AdviseOptions {
     pub goals: Vec<Goal>,
     /// Seeds with which the smallest limit is searched; without a number as many as make the answer narrow.
     pub seeds: Option<u64>,
-    /// How sure the answer is to be.
-    pub confidence: Confidence,
+    /// Which limit is the answer.
+    pub aim: Aim,
     /// Fresh seeds with which the answer, and the next smaller step, are run once more.
     pub check: u64,
 }
@@ -353,7 +353,7 @@ fn own_group(scenario: &Scenario, row: usize) -> Option<String> {
 
 /// About how many runs there will be, for the progress bar.
 fn expected(options: &AdviseOptions) -> u64 {
-    let searched = 2 * options.seeds.unwrap_or(4 * options.confidence.least());
+    let searched = 2 * options.seeds.unwrap_or(4 * options.aim.least());
     let more = if options.goals.is_empty() { 21 * GRID_SEEDS } else { searched };
     more + 2 * options.check + 18 * curve::seeds(&options.goals)
 }
@@ -372,7 +372,7 @@ fn search(lab: &Lab<'_>, limit: CpuMax, demand: u64, options: &AdviseOptions) ->
     let likely = quota(demand / 100 * 120, limit.period);
     let hint = limits.partition_point(|tried| tried.quota.is_some_and(|quota| quota < likely));
     let count = options.seeds.map_or(Seeds::Events(EVENTS), |seeds| Seeds::Exactly(seeds.max(2)));
-    Ladder::new(lab, &options.goals, limits).smallest(hint, count, options.confidence)
+    Ladder::new(lab, &options.goals, limits).smallest(hint, count, options.aim)
 }
 
 /// Runs the answer and the next smaller step with fresh seeds.

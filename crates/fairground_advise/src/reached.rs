@@ -77,6 +77,10 @@ impl Advice {
                     if SetIn::of(limit) == SetIn::Pod { format!(", Kubernetes {}m", milli_cpus(limit)) } else { String::new() },
                     sure(found.confidence, found.seeds),
                 ));
+                if let Some(proved) = found.proved.filter(|proved| *proved != limit) {
+                    let safe = if proved.quota.is_some() { format!("{} CPUs", cpus_of(proved)) } else { "no limit".to_string() };
+                    lines.push(format!("  on the safe side: {safe} ({} % confidence)", found.sure));
+                }
                 if super::verdict::is_unstable(self.demand_ns_per_s, limit) {
                     lines.push(
                         "  caution: that is hardly more than the service uses; in a longer run its queue would grow".to_string(),

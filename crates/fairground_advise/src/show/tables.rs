@@ -79,7 +79,7 @@ impl Advice {
     fn smallest_table(&self, found: &Smallest) -> Table {
         let columns = columns![
             right "limit" "limit_cpus", right "millicores" "millicores", right "cpu.max us" "cpu_max_us",
-            right "burst us" "cpu_max_burst_us", right "not enough" "below_cpus", right "missed" "seeds_missed", right "runs" "seeds",
+            right "burst us" "cpu_max_burst_us", right "not enough" "below_cpus", right "proved" "proved_cpus", right "missed" "seeds_missed", right "runs" "seeds",
             right "confidence" "confidence_pct", left "set in",
         ];
         let mut table = Table::new("smallest", format!("Smallest limit for {}", names(&self.goals)), columns);
@@ -95,6 +95,7 @@ impl Advice {
         };
         cells.extend([
             found.below.map_or_else(Cell::none, cpus_cell),
+            found.proved.filter(|limit| limit.quota.is_some()).map_or_else(Cell::none, cpus_cell),
             found.misses.into(),
             found.seeds.into(),
             Cell::percent(found.confidence * 100),
@@ -102,7 +103,8 @@ impl Advice {
         ]);
         table.push(cells);
         table.note(
-            "limit: at most 5 of 100 runs miss the goal, with the confidence beside it; not enough: proved to miss it in more",
+            "confidence: that at most 5 of 100 runs miss the goal with this limit; proved: the smallest for which that is proved; not \
+             enough: proved to miss it in more",
         );
         if let Some(checked) = self.checked {
             let below = checked.holds_below.map_or(String::new(), |holds| format!(", with the limit that is not enough {holds}"));

@@ -6,11 +6,12 @@
 //! ```text
 //! limits   ... 2.40  2.45  2.50  2.55  2.60  2.65  2.70 ... no limit
 //! seeds          x    xxx   xx    x     x           x        each at its own smallest limit
-//!                                 ^           ^
-//!                          fails up to here   the answer: so few lie above it that at most 5 % of all seeds do
+//!                                 ^     ^     ^
+//!                     not enough up to here   proved: so few lie above it that at most 5 % of all seeds do
+//!                                       the answer: the next seed lies above it with 5 %
 //! ```
 //!
-//! The answer is an order statistic: with `n` seeds the smallest limit that as few of them miss as [`Confidence::allowed`] says. So nothing is
+//! The answer is an order statistic: with `n` seeds the smallest limit that as few of them miss as [`Aim::allowed`] says. So nothing is
 //! assumed about how seeds spread. [`hunt`] finds it.
 
 pub(super) mod hunt;
@@ -23,7 +24,7 @@ pub(super) use ladder::quotas;
 
 use super::goal::Goal;
 use super::lab::{Bench, Lab, Variant};
-use super::seeds::Confidence;
+use super::seeds::Aim;
 use fairground_model::CpuMax;
 use fairground_scenario::Error;
 use hunt::{Found, Trial, Tried};
@@ -32,13 +33,15 @@ use std::sync::OnceLock;
 /// The smallest limit, and how sure it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Smallest {
-    /// The limit with which the goal holds in at least 95 % of all runs; without a quota if only no limit does. None if not even that.
+    /// The limit with which the next run meets the goal with 95 of 100, or for which that share of all is proved; without a quota if only no limit
+    /// does. None if not even that.
     pub limit: Option<CpuMax>,
-    /// The smallest limit that so many seeds prove; none if not even no limit is proved. It is the answer, unless runs miss the goal without a
-    /// limit, too.
+    /// The smallest limit that so many seeds prove with the confidence of the bounds; none if not even no limit is proved.
     pub proved: Option<CpuMax>,
     /// The largest limit that is proved not to be enough; none if the smallest that a kernel takes was not refuted.
     pub below: Option<CpuMax>,
+    /// The confidence of these two bounds, percent. With too few seeds it is less, and the largest limit of all stands for the proof.
+    pub sure: u64,
     /// Seeds with which the goal is missed with the answer; without a limit if there is none.
     pub misses: u64,
     /// Seeds that were tried.
@@ -76,13 +79,14 @@ impl<'a> Ladder<'a> {
     }
 
     /// The smallest limit. The first seeds are looked for from place `hint` on.
-    pub(super) fn smallest(&self, hint: usize, count: Seeds, sure: Confidence) -> Result<Smallest, Error> {
-        let found = Hunt::new(self, sure).smallest(hint, count)?;
+    pub(super) fn smallest(&self, hint: usize, count: Seeds, aim: Aim) -> Result<Smallest, Error> {
+        let found = Hunt::new(self, aim).smallest(hint, count)?;
         let limit = |place: Option<usize>| place.and_then(|place| self.limits.get(place)).copied();
         Ok(Smallest {
             limit: limit(Some(found.place)),
             proved: limit(Some(found.proved)),
             below: limit(found.below),
+            sure: aim.bounds().get(),
             misses: found.misses,
             seeds: found.seeds,
             confidence: found.confidence,

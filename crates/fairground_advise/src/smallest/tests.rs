@@ -2,7 +2,7 @@
 
 use super::Seeds;
 use super::hunt::{Hunt, Seed, Trial, Tried, unproved};
-use crate::seeds::Confidence;
+use crate::seeds::{Aim, Confidence};
 use fairground_scenario::Error;
 use fairground_stdx::{RngStream, StreamKind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,19 +80,27 @@ const ANY: Seeds = Seeds::Events(u64::MAX);
 #[test]
 fn the_answer_is_that_of_the_full_search_and_no_lower_limit_is_enough() {
     for (nr, known) in all() {
-        for (percent, count) in
-            [(80, ANY), (95, ANY), (80, Seeds::Exactly(100)), (50, Seeds::Exactly(40)), (80, Seeds::Exactly(10))]
-        {
-            let sure = Confidence::percent(percent).unwrap();
+        let proof = |percent| Aim::Proof(Confidence::percent(percent).unwrap());
+        for (aim, count) in [
+            (Aim::Next, ANY),
+            (Aim::Next, Seeds::Exactly(100)),
+            (Aim::Next, Seeds::Exactly(10)),
+            (proof(80), ANY),
+            (proof(95), ANY),
+            (proof(80), Seeds::Exactly(100)),
+            (proof(50), Seeds::Exactly(40)),
+            (proof(80), Seeds::Exactly(10)),
+        ] {
             // From too low, about right, too high.
-            let found = Hunt::new(&known, sure).smallest([20, 505, 880][nr as usize % 3], count).unwrap();
-            let seeds = found.seeds;
-            let proves = sure.allowed(seeds).unwrap_or(0);
-            assert_eq!(found.proved, known.full(seeds, proves), "{nr} {seeds}");
+            let found = Hunt::new(&known, aim).smallest([20, 505, 880][nr as usize % 3], count).unwrap();
+            let (seeds, bounds) = (found.seeds, aim.bounds());
+            assert_eq!(found.proved, known.full(seeds, bounds.allowed(seeds).unwrap_or(0)), "{nr} {seeds}");
+            let wanted = aim.allowed(seeds).unwrap_or(0);
             let unmet = known.own[..seeds as usize].iter().filter(|own| **own == PLACES).count() as u64;
-            let allowed = if found.proved < PLACES - 1 { proves } else { unproved(seeds, proves, unmet) };
+            let is_near = known.full(seeds, wanted) < PLACES - 1;
+            let allowed = if is_near { wanted } else { unproved(seeds, wanted, unmet) };
             assert_eq!(found.place, known.full(seeds, allowed), "{nr} {seeds}");
-            let refuted = sure.refuted(seeds);
+            let refuted = bounds.refuted(seeds);
             assert_eq!(found.below, known.full(seeds, refuted - 1).checked_sub(1), "{nr} {seeds}");
             let shown = found.place.min(PLACES - 1);
             assert_eq!(found.misses, known.own[..seeds as usize].iter().filter(|own| **own > shown).count() as u64);
@@ -108,7 +116,7 @@ fn none_is_said_where_too_many_hold_nowhere_and_only_there() {
     for nr in 0..60 {
         let wide = 5 + nr % 20;
         let answer = |percent: u64| {
-            Hunt::new(&Known::draw(nr, Spread::Never { percent }, wide), Confidence::default()).smallest(510, ANY).unwrap()
+            Hunt::new(&Known::draw(nr, Spread::Never { percent }, wide), Aim::default()).smallest(510, ANY).unwrap()
         };
         let (none, some) = (answer(30), answer(1));
         assert!(none.place == PLACES && none.confidence >= 95, "{nr}: {none:?}");
@@ -122,30 +130,30 @@ fn more_seeds_are_never_worse() {
     let near = |count: u64| -> u64 {
         let off = (0..40).map(|nr| {
             let known = Known::draw(nr, Spread::Tail, 12);
-            let found = Hunt::new(&known, Confidence::default()).smallest(505, Seeds::Exactly(count)).unwrap();
+            let found = Hunt::new(&known, Aim::default()).smallest(505, Seeds::Exactly(count)).unwrap();
             assert!(found.seeds <= count);
             found.place.abs_diff(known.full(SEEDS, SEEDS / 20)) as u64
         });
         off.sum()
     };
-    let all = [32, 85, 158, 410].map(near);
+    let all = [49, 109, 209, 409].map(near);
     assert!(all.windows(2).all(|pair| pair[1] <= pair[0]) && all[3] * 3 < all[0], "{all:?}");
     // Between two counts that help, the smaller one is taken.
     let known = Known::draw(1, Spread::Tail, 12);
-    let of = |count| Hunt::new(&known, Confidence::default()).smallest(505, Seeds::Exactly(count)).unwrap();
-    assert_eq!(of(84), of(59));
+    let of = |count| Hunt::new(&known, Aim::default()).smallest(505, Seeds::Exactly(count)).unwrap();
+    assert_eq!(of(88), of(69));
 }
 
-/// As many seeds as the spread needs: an answer lies within 5 places (5 %) of the true limit in 90 of 100 services.
+/// As many seeds as the spread needs: an answer lies within 5 places (5 %) of the true limit in 95 of 100 services.
 /// Limits thin out by a fourth with each third of the spread: they lie about 1.2 times the spread beyond the true one.
 #[test]
 fn seeds_are_as_many_as_the_spread_needs_and_runs_few() {
     let (mut near, mut tried) = (0, 0);
-    for (wide, most_runs) in [(0, 100), (1, 100), (3, 240), (6, 520)] {
+    for (wide, most_runs) in [(0, 110), (1, 110), (3, 150), (6, 440)] {
         let mut runs: Vec<u64> = Vec::new();
         for nr in 0..50 {
             let known = Known::draw(nr, Spread::Tail, wide);
-            let found = Hunt::new(&known, Confidence::default()).smallest(505, ANY).unwrap();
+            let found = Hunt::new(&known, Aim::default()).smallest(505, ANY).unwrap();
             runs.push(known.runs());
             near += u64::from(found.place.abs_diff(known.full(SEEDS, SEEDS / 20)) <= 5);
             tried += 1;
@@ -153,13 +161,38 @@ fn seeds_are_as_many_as_the_spread_needs_and_runs_few() {
         runs.sort_unstable();
         assert!(runs[25] <= most_runs, "{wide}: {runs:?}");
     }
-    assert!(near * 100 >= tried * 90, "{near} of {tried}");
+    assert!(near * 100 >= tried * 95, "{near} of {tried}");
+}
+
+/// Seeds beyond those that were tried need more than the answer in 5 of 100 cases, in the mean over services. A proof of 80 % leaves too much room:
+/// its answers lie above the true limit.
+#[test]
+fn the_next_seed_holds_with_95_of_100() {
+    // A share of 5 % that rests on 19 seeds scatters by 5 %, its mean over the services by 0.25 %.
+    const SERVICES: u64 = 400;
+    let missed_permille = |aim: Aim, count: Seeds, wide: u64| -> u64 {
+        let each = (0..SERVICES).map(|nr| {
+            let known = Known::draw(nr, Spread::Tail, wide);
+            let found = Hunt::new(&known, aim).smallest(505, count).unwrap();
+            let next = &known.own[found.seeds as usize..];
+            next.iter().filter(|own| **own > found.place).count() as u64 * 1_000 / next.len() as u64
+        });
+        each.sum::<u64>() / SERVICES
+    };
+    // The rank is half a rank on the safe side: the next one lies above the answer with (k + 1) of n + 1, 33, 40 and 47 of 1000.
+    let fixed = [29, 49, 149].map(|count| missed_permille(Aim::Next, Seeds::Exactly(count), 30));
+    assert!(fixed.iter().zip([33, 40, 47]).all(|(missed, exact)| missed.abs_diff(exact) <= 5), "{fixed:?}");
+    // That makes up for searches that end since the tail looks short. Where several seeds need the same place, the answer has all.
+    let found = [2, 6, 12].map(|wide| missed_permille(Aim::Next, ANY, wide));
+    assert!(found.iter().all(|missed| (25..=50).contains(missed)), "{found:?}");
+    let proof = missed_permille(Aim::Proof(Confidence::default()), Seeds::Exactly(157), 30);
+    assert!(proof < 40, "{proof}");
 }
 
 #[test]
 fn runs_that_miss_the_goal_anyhow_leave_the_limit_some_room() {
     // 59 seeds prove a limit with 95 % if none misses, 361 if at most 11 do; 5 of 100 are 18.
-    for (count, proves, unmet, may) in [(59, 0, 1, 2), (59, 0, 3, 0), (361, 11, 12, 15), (361, 11, 18, 18), (361, 11, 19, 11)] {
-        assert_eq!(unproved(count, proves, unmet), may, "{count} {unmet}");
+    for (count, wanted, unmet, may) in [(59, 0, 1, 2), (59, 0, 3, 0), (361, 11, 12, 15), (361, 11, 18, 18), (361, 11, 19, 11)] {
+        assert_eq!(unproved(count, wanted, unmet), may, "{count} {unmet}");
     }
 }

@@ -39,7 +39,7 @@ fn misses(row: usize, seconds: u64, seeds: Option<u64>, fresh: u64) -> (u64, u64
     let free = lab.samples(&[Variant::new(CpuMax::UNLIMITED)], 40).unwrap().remove(0);
     let without = free.iter().map(|sample| sample.percentile(990)).max().unwrap();
     let goals = vec![Goal { permille: 990, most: Ns(without * hundredths / 100) }];
-    let options = AdviseOptions { goals, seeds, confidence: sure(), check: fresh, ..AdviseOptions::default() };
+    let options = AdviseOptions { goals, seeds, aim: sure(), check: fresh, ..AdviseOptions::default() };
     let found = search(&lab, CpuMax::UNLIMITED, demand(&free), &options).unwrap();
     let checked = check(&mut lab, &found, &options).unwrap().unwrap();
     let below = checked.holds_below.map_or(fresh, |holds| fresh - holds);
@@ -71,8 +71,8 @@ fn answers_of_twenty_services_hold_with_fresh_seeds() {
     assert!(wrong.is_empty(), "{wrong:?} of {shares:?}");
 }
 
-fn sure() -> Confidence {
-    Confidence::percent(95).unwrap()
+fn sure() -> Aim {
+    Aim::Proof(Confidence::percent(95).unwrap())
 }
 
 /// The goal is met in 39 of 40 runs without a limit: that is enough, and no answer `none`.
@@ -84,12 +84,12 @@ fn one_run_that_misses_the_goal_without_a_limit_is_no_reason_for_none() {
         lab.samples(&[Variant::new(CpuMax::UNLIMITED)], 100).unwrap().remove(0).iter().map(|one| one.percentile(990)).collect();
     free.sort_unstable();
     let goals = vec![Goal { permille: 990, most: Ns(free[98]) }];
-    let options = AdviseOptions { goals, seeds: Some(93), confidence: sure(), ..AdviseOptions::default() };
+    let options = AdviseOptions { goals, seeds: Some(93), aim: sure(), ..AdviseOptions::default() };
     let found = search(&lab, CpuMax::UNLIMITED, 2_000_000_000, &options).unwrap();
     assert!(found.limit.is_some() && found.misses > 0 && found.confidence >= 90, "{found:?}");
     // Half of what most runs need: none, and surely.
     let goals = vec![Goal { permille: 990, most: Ns(free[50] / 2) }];
-    let options = AdviseOptions { goals, seeds: Some(59), confidence: sure(), ..AdviseOptions::default() };
+    let options = AdviseOptions { goals, seeds: Some(59), aim: sure(), ..AdviseOptions::default() };
     let found = search(&lab, CpuMax::UNLIMITED, 2_000_000_000, &options).unwrap();
     assert_eq!((found.limit, found.misses, found.confidence), (None, 59, 100));
 }

@@ -8,8 +8,8 @@ use crate::show;
 use fairground::output::{ResultFiles, ResultKind};
 use fairground_advise::counters::Counters;
 use fairground_advise::{
-    self as advise, Advice, AdviseInput, AdviseOptions, Ask, Confidence, CounterAdvice, FitOptions, Goal, InputOptions, Loop,
-    Select,
+    self as advise, Advice, AdviseInput, AdviseOptions, Aim, Ask, Confidence, CounterAdvice, FitOptions, Goal, InputOptions,
+    Loop, Select,
 };
 use fairground_scenario::{Control, Error, Scenario};
 use std::path::PathBuf;
@@ -54,12 +54,13 @@ pub(crate) struct Args {
     /// What the service must reach, such as p99=50ms; several must all hold
     #[arg(long = "goal", value_name = "GOAL")]
     goals: Vec<String>,
-    /// Runs, one per seed, that the answer rests on; if left out, as many as make it narrow, 32 to 410
+    /// Runs, one per seed, that the answer rests on; if left out, as many as make it narrow, 49 to 799
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(10..=10_000))]
     seeds: Option<u64>,
-    /// How sure it is to be that the answer is enough, percent: more means a larger limit and more runs
-    #[arg(long, value_name = "PERCENT", default_value_t = 80, value_parser = clap::value_parser!(u64).range(50..=99))]
-    confidence: u64,
+    /// Proves with so many percent that at most 5 of 100 runs miss the goal: a larger limit, and more runs. If left out, the next
+    /// run meets it with 95 of 100
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u64).range(50..=99))]
+    confidence: Option<u64>,
     /// Runs the answer, and the largest limit that is not enough, once more with so many fresh seeds
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=100_000))]
     check: u64,
@@ -132,8 +133,8 @@ fn of_runs(
     show::notes(&scenario.notes);
     let files = ResultFiles::open(&args.output, "advise", &[ResultKind::Html, ResultKind::Json, ResultKind::Parquet])?;
     let bar = Bar::new("trying limits");
-    let confidence = Confidence::percent(args.confidence).unwrap_or_default();
-    let options = AdviseOptions { cgroup: args.cgroup.clone(), goals, seeds: args.seeds, confidence, check: args.check };
+    let aim = args.confidence.and_then(Confidence::percent).map_or(Aim::Next, Aim::Proof);
+    let options = AdviseOptions { cgroup: args.cgroup.clone(), goals, seeds: args.seeds, aim, check: args.check };
     let advice = advise(&options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let advice = advice?;

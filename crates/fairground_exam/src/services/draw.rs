@@ -114,6 +114,8 @@ struct Draft {
     kernel: &'static str,
     permille: u64,
     goal_permille: u64,
+    /// The first seed of its runs.
+    runs_from: u64,
 }
 
 /// The service of a kind and a seed.
@@ -136,17 +138,22 @@ pub fn draw(kind: &Kind, seed: u64) -> Service {
         kernel: dice.one_of(&["5.10", "6.1", "6.6", "6.12", "6.18"]),
         permille: dice.one_of(&[900, 950, 990, 990, 990]),
         goal_permille: dice.one_of(&[1_100, 1_150, 1_250, 1_400, 1_600, 2_000, 3_000]),
+        runs_from: 0,
     };
     (kind.change)(&mut draft, dice);
-    Service { kind: kind.name, seed, text: draft.text(seed), permille: draft.permille, goal_permille: draft.goal_permille }
+    // Its own: services of two kinds whose requests come by the same law would have the same requests with the same seeds, and err together.
+    draft.runs_from = dice.between(1, RUNS_FROM_MOST);
+    Service { kind: kind.name, seed, text: draft.text(), permille: draft.permille, goal_permille: draft.goal_permille }
 }
 
+/// So many are far apart for some hundred services, each of which takes some thousand.
+const RUNS_FROM_MOST: u64 = 1 << 40;
 /// Requests of a run, about.
 const REQUESTS: u64 = 3_000;
 
 impl Draft {
-    fn text(&self, seed: u64) -> String {
-        let Draft { cpus, service_us, .. } = *self;
+    fn text(&self) -> String {
+        let Draft { cpus, service_us, runs_from, .. } = *self;
         let load = cpus * self.load_percent;
         // CPU time asked for is batch x service / every.
         let every_us = (service_us * 100 * self.batch / load.max(1)).max(20) * 100 / self.rate_percent;
@@ -172,7 +179,7 @@ impl Draft {
         };
         self.more.iter().for_each(|more| args += &format!(", {more}"));
         let mut text = format!(
-            "seed     = {seed}\nduration = \"{duration_ms}ms\"\nwindow   = {{ from = \"500ms\", to = \"{duration_ms}ms\" }}\n\n\
+            "seed     = {runs_from}\nduration = \"{duration_ms}ms\"\nwindow   = {{ from = \"500ms\", to = \"{duration_ms}ms\" }}\n\n\
              [machine]\npreset = \"smp-{}\"\n\n[profile]\nkernel = \"{}\"\n\n\
              [[group]]\npath = \"/service\"\n\"cpu.max\" = \"max {}\"\n\n\
              [[workload]]\nname  = \"service\"\ngroup = \"/service\"\nargs  = {{ {args} }}\n",

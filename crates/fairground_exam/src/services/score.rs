@@ -31,7 +31,7 @@ pub struct Advised {
 
 /// The most by which an answer may be off, percent of the truth.
 const NEAR: u64 = 5;
-/// Fresh runs, and where their seeds begin.
+/// Fresh runs, and how far their seeds lie behind those of an answer.
 const FRESH: (u64, u64) = (100, 90_000_000);
 
 /// Draws a service of each kind for each seed and asks for its limit. Draws go one after the other: an answer uses all CPUs.
@@ -67,7 +67,7 @@ fn asked(service: Service, truths: &mut Truths) -> Result<Advised, Error> {
     }
     row.answer = answer.map(|advice| advice.smallest.and_then(|found| found.limit)).map_err(|error| error.to_string());
     if let Ok(Some(limit)) = row.answer {
-        let missed = misses(&base, limit, truth.goal, row.service.permille, FRESH.1, FRESH.0, FRESH.0)?;
+        let missed = misses(&base, limit, truth.goal, row.service.permille, base.seed + FRESH.1, FRESH.0, FRESH.0)?;
         row.fresh_percent = Some((FRESH.0 - missed) * 100 / FRESH.0);
     }
     debug_assert!(base.group_limit(GROUP).is_some());

@@ -22,10 +22,14 @@ pub struct Truth {
 
 /// The group whose limit is looked for.
 pub(super) const GROUP: &str = "/service";
-/// Seeds of the truth begin here; those of an answer begin at that of the scenario.
-const SEEDS_FROM: u64 = 50_000_000;
-/// Runs that a truth rests on, per limit.
+/// Seeds of the truth lie so far behind those of an answer, which begin at that of the scenario.
+const SEEDS_BEHIND: u64 = 50_000_000;
+/// Runs that a truth rests on, per limit: as many, or four times as many where limits spread much.
 const SEEDS: u64 = 400;
+const MORE_SEEDS: u64 = 1_600;
+/// The most by which a truth may be wrong before it takes more seeds, in places of 1 %. Answers aim at an error of 2.5 %, to which one of 1 % adds less than a
+/// tenth. Where limits spread much, 400 seeds are wrong by as much as what is examined.
+const ERROR: usize = 1;
 /// Runs of a hundred that must meet the goal.
 const SHARE: u64 = 95;
 /// Between these shares it is not clear whether the goal can be met at all; such draws are discarded.
@@ -37,7 +41,7 @@ pub fn truth(service: &Service) -> Result<Option<Truth>, Error> {
     let unlimited = base.group_limit(GROUP).unwrap_or(CpuMax::UNLIMITED);
     let mut free = (0..SEEDS)
         .into_par_iter()
-        .map(|seed| percentile(&base, unlimited, SEEDS_FROM + seed, service.permille))
+        .map(|seed| percentile(&base, unlimited, first(&base) + seed, service.permille))
         .collect::<Result<Vec<u64>, Error>>()?;
     free.sort_unstable();
     let most = free[usize::try_from(SEEDS * SHARE / 100).unwrap_or(0) - 1];
@@ -54,6 +58,11 @@ pub fn truth(service: &Service) -> Result<Option<Truth>, Error> {
     Ok(Some(truth))
 }
 
+/// The first seed of a truth.
+fn first(base: &Scenario) -> u64 {
+    base.seed + SEEDS_BEHIND
+}
+
 /// The smallest of quotas that lie a hundredth apart. A tenth of the seeds says about where it lies. From some steps below that all seeds
 /// climb until at most 5 of 100 miss the goal. One that meets it is not run again: a larger quota is not worse for the same requests.
 fn smallest(base: &Scenario, unlimited: CpuMax, goal: Ns, permille: u64) -> Result<Option<Ns>, Error> {
@@ -63,31 +72,60 @@ fn smallest(base: &Scenario, unlimited: CpuMax, goal: Ns, permille: u64) -> Resu
         quotas.push(next);
     }
     let limit = |place: usize| CpuMax { quota: Some(quotas[place]), ..unlimited };
-    let is_enough = |misses: u64, seeds: u64| misses * 100 <= seeds * (100 - SHARE);
     let (mut low, mut high) = (0, quotas.len());
     while low < high {
         let middle = low + (high - low) / 2;
         let most = FEW * (100 - SHARE) / 100;
-        let misses = misses(base, limit(middle), goal, permille, SEEDS_FROM, FEW, most)?;
-        if is_enough(misses, FEW) { high = middle } else { low = middle + 1 }
+        let misses = misses(base, limit(middle), goal, permille, first(base), FEW, most)?;
+        if misses <= most { high = middle } else { low = middle + 1 }
     }
-    let mut place = high.min(quotas.len() - 1);
-    let all: Vec<u64> = (SEEDS_FROM..SEEDS_FROM + SEEDS).collect();
+    let missing = |place: usize, seeds: &[u64]| match place < quotas.len() {
+        true => missing_of(base, limit(place), goal, permille, seeds),
+        false => Ok(Vec::new()),
+    };
+    let mut found = climb(high, quotas.len(), (first(base), SEEDS), &missing)?;
+    if found.error > ERROR {
+        found = climb(found.place, quotas.len(), (first(base), MORE_SEEDS), &missing)?;
+    }
+    Ok(quotas.get(found.place).copied())
+}
+
+/// Where at most 5 of 100 seeds miss the goal, and by how many places that may be wrong.
+struct Climbed {
+    place: usize,
+    error: usize,
+}
+
+/// The first place at which at most 5 of 100 seeds miss the goal. So many are missed by a limit that is exactly enough, and by chance as many more or
+/// fewer as the root of that: the places at which so many miss it are the error to both sides.
+fn climb(
+    about: usize,
+    places: usize,
+    (from, count): (u64, u64),
+    missing_at: &impl Fn(usize, &[u64]) -> Result<Vec<u64>, Error>,
+) -> Result<Climbed, Error> {
+    let enough = count * (100 - SHARE) / 100;
+    let chance = enough.isqrt();
+    let all: Vec<u64> = (from..from + count).collect();
+    let mut place = about.min(places.saturating_sub(1));
     let mut missing = loop {
         place = place.saturating_sub(BELOW);
-        let missing = missing_of(base, limit(place), goal, permille, &all)?;
-        if place == 0 || !is_enough(missing.len() as u64, SEEDS) {
+        let missing = missing_at(place, &all)?;
+        if place == 0 || missing.len() as u64 > enough + chance {
             break missing;
         }
     };
-    while !is_enough(missing.len() as u64, SEEDS) {
-        place += 1;
-        if place == quotas.len() {
-            return Ok(None);
+    // The first places at which so few miss it: some more than are enough, enough, some fewer.
+    let mut first = [enough + chance, enough, enough - chance].map(|most| (most, None));
+    loop {
+        let misses = missing.len() as u64;
+        first.iter_mut().filter(|(most, found)| found.is_none() && misses <= *most).for_each(|row| row.1 = Some(place));
+        if let [(_, Some(low)), (_, Some(place)), (_, Some(high))] = first {
+            return Ok(Climbed { place, error: (high - low).div_ceil(2) });
         }
-        missing = missing_of(base, limit(place), goal, permille, &missing)?;
+        place += 1;
+        missing = missing_at(place, &missing)?;
     }
-    Ok(Some(quotas[place]))
 }
 
 /// Seeds that say about where the quota lies, and so many steps below that all seeds begin.
