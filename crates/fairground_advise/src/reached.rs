@@ -43,7 +43,7 @@ impl Advice {
     pub fn reached(&self) -> Option<Reached> {
         let found = self.smallest.as_ref()?;
         let room = |limit: CpuMax| limit.quota.map_or(u64::MAX, |quota| quota.0);
-        Some(match (found.proved, found.below) {
+        Some(match (found.enough, found.below) {
             // As few misses as so many runs can show; the confidence that they give stands beside.
             (Some(proved), _) if room(self.limit) >= room(proved) => Reached::Met,
             (_, Some(below)) if room(self.limit) <= room(below) => Reached::Missed,
@@ -77,7 +77,7 @@ impl Advice {
                     if SetIn::of(limit) == SetIn::Pod { format!(", Kubernetes {}m", milli_cpus(limit)) } else { String::new() },
                     sure(found.confidence, found.seeds),
                 ));
-                if let Some(proved) = found.proved.filter(|proved| *proved != limit) {
+                if let Some(proved) = found.proved().filter(|proved| *proved != limit) {
                     let safe = if proved.quota.is_some() { format!("{} CPUs", cpus_of(proved)) } else { "no limit".to_string() };
                     lines.push(format!("  on the safe side: {safe} ({} % confidence)", found.sure));
                 }

@@ -15,7 +15,7 @@
 //! | marker | the task | | | | | value | marker | |
 //! | cfs_sample | | | | | | nr_running | util_avg | load_avg |
 //! | se_sample | the task | | | | | util_avg | | |
-//! | queue_act | the task | | | the queue's CPU | read, age, tell, hrtick, join | clock ns | group | |
+//! | queue_act | the task | | | the queue's CPU | what is done (`QueueAct`) | clock ns | group | |
 
 use fairground_model::{Decision, IdKind, PrevState, QueueAct, Reason, Section, TaskInfo, TraceEvent, WakeContext, Who};
 use fairground_stdx::{CpuId, CpuMask, MarkerId, Ns, TaskId, TgId, Vruntime};

@@ -150,6 +150,9 @@ impl Scenario {
         parts.window = window;
         parts.sched_autogroup_enabled = kernel.as_ref().is_some_and(|kernel| kernel.sched_autogroup_enabled);
         parts.profile = kernel.map(|kernel| kernel.profile);
+        if whole && !table.contains_key("profile") {
+            parts.default_profile()?;
+        }
         let has_workload = table.contains_key("workload");
         let cpus = parts.nr_cpus();
         parts.groups = groups::read(top.tables("group", &mut m), &mut m);

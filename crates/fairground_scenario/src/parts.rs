@@ -93,7 +93,7 @@ impl Parts {
         self.scenario()
     }
     /// Where nobody names a kernel it is the default one, and a note says so.
-    fn default_profile(&mut self) -> Result<(), Error> {
+    pub(crate) fn default_profile(&mut self) -> Result<(), Error> {
         if self.profile.is_none() && self.overrides.profile.is_none() {
             self.notes.push(no_value("profile", Profile::DEFAULT));
             let found = Profile::parse(Profile::DEFAULT);
@@ -103,7 +103,6 @@ impl Parts {
     }
     /// Applies the flags to all but the machine. The features that workloads set come before those of the flags.
     pub(crate) fn settle(&mut self) -> Result<(), Error> {
-        self.default_profile()?;
         let (autogroup, of_profile) = self.overrides.split_autogroup()?;
         self.sched_autogroup_enabled = autogroup.unwrap_or(self.sched_autogroup_enabled);
         self.seed = self.overrides.seed.or(self.seed);

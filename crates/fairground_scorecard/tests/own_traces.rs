@@ -248,6 +248,25 @@ fn our_own_traces_agree_when_tasks_go_to_other_groups() {
     hold_all_but((0, 0), &[1, 2], 0..3, Groups::Moves, false);
 }
 
+/// Systems that once disagreed, for one reason each; no other test has their seeds.
+#[test]
+fn what_was_mended_in_our_own_traces_stays_so() {
+    for (kernel, cpus, seed, groups) in [
+        // A quota runs out in the account within a wake-up: a reschedule is due, and no buddy is set.
+        ("v5.10", 2, 3, Groups::Quotas),
+        ("v6.1", 2, 10, Groups::MovesAndQuotas),
+        // A queue is throttled within the pick of a switch, which is made once.
+        ("v6.1", 2, 17, Groups::Quotas),
+        // A sleeper is moved off a CPU that is leaving idle, and is aged by an estimate of its clock.
+        ("v6.1", 3, 23, Groups::Weights),
+        // A task is moved to another group soon after a wake-up, and that asks for a lazy reschedule.
+        ("v6.18", 3, 16, Groups::Moves),
+        ("v7.2", 2, 19, Groups::Moves),
+    ] {
+        hold_with_prices(kernel, cpus, seed, groups);
+    }
+}
+
 /// The trace as a kernel tells it: without what only ours have, and with the event that stands behind a move to another group.
 fn as_a_kernel_tells(trace: &str, tells_moves: bool) -> String {
     let is_ours = |line: &&str| line.contains("fairground_queue:") || line.contains("tracing_mark_write:");

@@ -83,7 +83,7 @@ fn smallest_json(found: &Smallest) -> Value {
         "limit": found.limit.map(limit_json),
         "millicores": found.limit.filter(|limit| limit.quota.is_some()).map(|limit| milli_cpus(limit) as u64),
         "not_enough": found.below.map(limit_json),
-        "proved": found.proved.map(limit_json),
+        "proved": found.proved().map(limit_json),
         "seeds": found.seeds,
         "seeds_missed": found.misses,
         "confidence_pct": found.confidence,

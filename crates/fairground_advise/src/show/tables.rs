@@ -95,17 +95,18 @@ impl Advice {
         };
         cells.extend([
             found.below.map_or_else(Cell::none, cpus_cell),
-            found.proved.filter(|limit| limit.quota.is_some()).map_or_else(Cell::none, cpus_cell),
+            found.proved().filter(|limit| limit.quota.is_some()).map_or_else(Cell::none, cpus_cell),
             found.misses.into(),
             found.seeds.into(),
             Cell::percent(found.confidence * 100),
             found.limit.map_or_else(Cell::none, |limit| SetIn::of(limit).name().into()),
         ]);
         table.push(cells);
-        table.note(
-            "confidence: that at most 5 of 100 runs miss the goal with this limit; proved: the smallest for which that is proved; not \
+        table.note(format!(
+            "confidence: that at most 5 of 100 runs miss the goal with this limit; proved: the smallest for which that has {} %; not \
              enough: proved to miss it in more",
-        );
+            found.sure
+        ));
         if let Some(checked) = self.checked {
             let below = checked.holds_below.map_or(String::new(), |holds| format!(", with the limit that is not enough {holds}"));
             table.note(format!("fresh seeds: the goal holds with {} of {}{below}", checked.holds, checked.seeds));

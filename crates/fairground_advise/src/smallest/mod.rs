@@ -24,7 +24,7 @@ pub(super) use ladder::quotas;
 
 use super::goal::Goal;
 use super::lab::{Bench, Lab, Variant};
-use super::seeds::Aim;
+use super::seeds::{Aim, Confidence};
 use fairground_model::CpuMax;
 use fairground_scenario::Error;
 use hunt::{Found, Trial, Tried};
@@ -36,11 +36,12 @@ pub struct Smallest {
     /// The limit with which the next run meets the goal with 95 of 100, or for which that share of all is proved; without a quota if only no limit
     /// does. None if not even that.
     pub limit: Option<CpuMax>,
-    /// The smallest limit that so many seeds prove with the confidence of the bounds; none if not even no limit is proved.
-    pub proved: Option<CpuMax>,
+    /// The smallest limit that so many seeds prove with the confidence of the bounds; none if not even no limit is proved. With too few
+    /// seeds for a proof it is the largest that one of them needs.
+    pub enough: Option<CpuMax>,
     /// The largest limit that is proved not to be enough; none if the smallest that a kernel takes was not refuted.
     pub below: Option<CpuMax>,
-    /// The confidence of these two bounds, percent. With too few seeds it is less, and the largest limit of all stands for the proof.
+    /// The confidence of these two bounds, percent.
     pub sure: u64,
     /// Seeds with which the goal is missed with the answer; without a limit if there is none.
     pub misses: u64,
@@ -50,6 +51,14 @@ pub struct Smallest {
     pub confidence: u64,
     /// What the search learnt, for searches beside it.
     pub(super) found: Found,
+}
+
+impl Smallest {
+    /// The smallest limit that is proved; none if there is none, or if there are too few seeds for a proof.
+    pub fn proved(&self) -> Option<CpuMax> {
+        let has_enough = Confidence::percent(self.sure).is_some_and(|sure| sure.allowed(self.seeds).is_some());
+        self.enough.filter(|_| has_enough)
+    }
 }
 
 /// With how many seeds to search.
@@ -84,7 +93,7 @@ impl<'a> Ladder<'a> {
         let limit = |place: Option<usize>| place.and_then(|place| self.limits.get(place)).copied();
         Ok(Smallest {
             limit: limit(Some(found.place)),
-            proved: limit(Some(found.proved)),
+            enough: limit(Some(found.proved)),
             below: limit(found.below),
             sure: aim.bounds().get(),
             misses: found.misses,

@@ -176,6 +176,12 @@ fn a_scenario_without_a_kernel_runs_under_the_default_one_and_says_so() {
     assert_eq!(scenario.notes, [format!("no profile given: {name}")]);
     assert!(scenario.canonical().contains(&format!("kernel = \"{name}\"")), "{}", scenario.canonical());
     assert_eq!(parse(&scenario.canonical()).unwrap().digest(), scenario.digest());
+    // One that is wrong is no reason to hold the rest against the default one, which has no such tunable.
+    let overrides = Overrides { set: vec!["sched_latency_ns=24ms".into()], ..Overrides::default() };
+    for wrong in [GOOD.replace("5.19", "9.9"), GOOD.replace("kernel = \"5.19\"", "kernel")] {
+        let Err(Error::Input(files)) = Scenario::parse("test.toml", &wrong, Path::new(""), &overrides) else { panic!("{wrong}") };
+        assert_eq!(files[0].name, "test.toml", "{files:?}");
+    }
     let machine = mistakes(&GOOD.replace("[machine]\npreset = \"smp-2\"\n", ""));
     assert!(machine[0].contains("a scenario without `[machine]`"), "{machine:?}");
 }
