@@ -167,7 +167,7 @@ pub struct QueueView {
     pub nr_queued: u32,
     pub h_nr_queued: u32,
     pub throttled: u32,
-    pad: u32,
+    pub util_est: u32,
     /// What stands for the queue above it, without what only a task has.
     pub entity: TaskView,
 }

@@ -37,4 +37,5 @@ FG_HAS := \
 	$(call fg-has,VDSO_PAGE,include/vdso/page.h,define.PAGE_SHIFT) \
 	$(call fg-has,ZERO_PAGE,include/linux/pgtable.h,define ZERO_PAGE) \
 	$(call fg-has,ZERO_VRUNTIME,kernel/sched/sched.h,zero_vruntime;) \
-	$(call fg-has,UNDERSCORED_STATE,include/linux/sched.h,__state;)
+	$(call fg-has,UNDERSCORED_STATE,include/linux/sched.h,__state;) \
+	$(call fg-has,UTIL_EST_PAIR,include/linux/sched.h,struct util_est .)

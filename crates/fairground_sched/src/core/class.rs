@@ -4,7 +4,7 @@ use crate::Sched;
 use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::deadline::DlRq;
-use crate::fair::{DequeueFlags, EnqueueFlags};
+use crate::fair::{DequeueFlags, EnqueueFlags, Set};
 use crate::pelt::SchedAvg;
 use crate::rq::Rq;
 use crate::rt::RtRq;
@@ -75,7 +75,7 @@ impl Sched {
     /// Kernel: sched.h set_next_task(), set_curr_task() before v5.4, v4.12–
     pub(crate) fn set_next_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         match () {
-            () if self.is_fair(task) => self.set_next_task_fair(cx, task),
+            () if self.is_fair(task) => self.set_next_task_fair(cx, task, Set::Again),
             () if self.is_rt(task) => self.set_next_task_rt(cx, task, false, false),
             () => self.set_next_task_dl(cx, task, false, false),
         }
@@ -123,7 +123,7 @@ impl Sched {
             Some(next) if self.is_dl(next) => self.set_next_task_dl(cx, next, true, after_same),
             Some(next) => {
                 self.cfs_tasks_picked(cx.cpu, next, prev != Some(next));
-                self.set_next_task_fair(cx, next);
+                self.set_first_task_fair(cx, next);
             }
             None => self.rqs[cx.cpu].stats.sched_goidle += u64::from(!self.rqs[cx.cpu].stop_running),
         }

@@ -92,9 +92,12 @@ impl Sched {
         cx.meter.count(Op::Dequeue);
         let se = self.tasks[task].se;
         let (sleep, delayed) = (flags.has(DequeueFlags::SLEEP), self.ses[se].sched_delayed);
-        let sample_first = self.profile.util_est_sample == UtilEstSample::BeforeDequeue;
-        if sample_first && !delayed {
-            self.util_est_dequeue(cx, task, sleep);
+        let sample = self.profile.util_est_sample;
+        if sample != UtilEstSample::AfterDequeue && !delayed {
+            self.util_est_dequeue(task);
+            if sleep && sample == UtilEstSample::BeforeDequeue {
+                self.util_est_update(cx, task);
+            }
         }
         // Who leaves at last is made runnable before it is counted out.
         let runnable = u32::from(sleep || flags.has(DequeueFlags::DELAYED) || !delayed);
@@ -103,8 +106,11 @@ impl Sched {
             return false;
         }
         self.cfs_tasks_remove(self.tasks[task].cpu, task);
-        if !sample_first {
-            self.util_est_dequeue(cx, task, sleep);
+        if sample == UtilEstSample::AfterDequeue {
+            self.util_est_dequeue(task);
+            if sleep {
+                self.util_est_update(cx, task);
+            }
         }
         self.hrtick_update(cx, self.tasks[task].cpu, false);
         true

@@ -2,6 +2,16 @@
 /* What the engine may look at between two calls. Views change nothing; a field that a tree lacks is 0. */
 #include "fg.h"
 
+/* What a task is expected to use when it runs again, or the sum of that on a queue. */
+static u32 fg_util_est(const struct sched_avg *avg)
+{
+#ifdef FG_HAS_UTIL_EST_PAIR
+	return max(avg->util_est.ewma, avg->util_est.enqueued & ~UTIL_AVG_UNCHANGED);
+#else
+	return avg->util_est & ~UTIL_AVG_UNCHANGED;
+#endif
+}
+
 static void fg_view_entity(const struct sched_entity *se, struct fg_task_view *view)
 {
 	view->vruntime = se->vruntime;
@@ -15,6 +25,7 @@ static void fg_view_entity(const struct sched_entity *se, struct fg_task_view *v
 	view->runnable_sum = se->avg.runnable_sum;
 	view->util_sum = se->avg.util_sum;
 	view->last_update = se->avg.last_update_time;
+	view->util_est = fg_util_est(&se->avg);
 #ifdef FG_HAS_DEADLINE
 	view->deadline = se->deadline;
 	view->vlag = se->vlag;
@@ -79,6 +90,7 @@ fg_s64 fg_view_queue(u32 number, u32 cpu, struct fg_queue_view *view)
 	view->runnable_sum = queue->avg.runnable_sum;
 	view->util_sum = queue->avg.util_sum;
 	view->last_update = queue->avg.last_update_time;
+	view->util_est = fg_util_est(&queue->avg);
 #ifdef FG_HAS_NR_QUEUED
 	view->nr_queued = queue->nr_queued;
 #else

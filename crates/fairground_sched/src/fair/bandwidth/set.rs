@@ -47,15 +47,18 @@ impl Sched {
         if limit.quota.is_none() {
             return;
         }
-        let rule = self.profile.refill;
+        let (rule, remaining) = (self.profile.refill, self.profile.remaining_on_set.ns());
         self.bandwidth.used += 1;
         self.make_pool(group, limit.period);
-        let pool = self.pool(group).expect("invariant: it was just made");
+        let pool = self.bandwidth.pools[group].as_mut().expect("invariant: it was just made");
         pool.limit = limit;
         // Twice: what may be saved for later periods has been.
         pool.refill(rule, SCHED_CLOCK_AT_START);
         pool.refill(rule, SCHED_CLOCK_AT_START);
-        pool.accounts.iter_mut().for_each(|account| account.enabled = true);
+        for cpu in self.rqs.ids() {
+            pool.reset(cpu, remaining);
+            pool.accounts[cpu].enabled = true;
+        }
     }
 
     fn make_pool(&mut self, group: TgId, period: Ns) {

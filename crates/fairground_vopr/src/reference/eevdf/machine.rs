@@ -353,6 +353,9 @@ impl Reference {
     pub(super) fn wake(&mut self, task: usize) {
         self.tasks[task].state = State::Awake;
         if self.fair.entities[task].delayed {
+            if self.fair.kernel.requeue_charges {
+                self.update_curr(self.tasks[task].cpu);
+            }
             self.fair.requeue(self.tasks[task].cpu, task);
         } else {
             self.enqueue(task, self.tasks[task].pinned, false);

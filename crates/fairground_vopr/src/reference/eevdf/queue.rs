@@ -401,7 +401,7 @@ impl Fair {
                 let wins = self.pick(queue, !short) == Some(wakee);
                 if wins && short {
                     self.entities[curr].protection = None;
-                } else if !wins && self.has.run_to_parity {
+                } else if !wins && short && self.has.run_to_parity {
                     self.shrink_protection(queue, curr);
                 }
                 wins

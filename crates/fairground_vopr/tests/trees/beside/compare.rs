@@ -64,6 +64,8 @@ impl Beside {
                 (domain, level) = (row.parent, level + 1);
             }
             self.queue(ours, 0, cpu, row.cfs, &mut all);
+            let expected = self.core.queue(0, cpu.get()).unwrap().util_est;
+            all.add(&who, "util_est", expected, ours.cfs_avg(cpu).util_est.enqueued);
             for (group, &row) in self.groups.iter().enumerate() {
                 self.group(ours, TgId::new(group as u32), row, cpu, &mut all);
             }
@@ -105,6 +107,7 @@ impl Beside {
         let who = format!("t{}", task.get());
         all.add(&who, "cpu", theirs.cpu, ours.task(task).cpu.get());
         self.entity(&who, ours.profile(), (ours.se(task), ours.se_avg(task)), &theirs, all);
+        all.add(&who, "util_est", theirs.util_est, ours.profile().util_est.task_estimate(ours.se_avg(task)));
     }
 
     /// A task, or what stands for the queue of a group.

@@ -9,7 +9,7 @@
 
 mod compare;
 
-use fairground_kcore::{CallError, Fork, Hardware, KernelCore, Kind, Policy as Attr, STOPPER, Wake, Why};
+use fairground_kcore::{CallError, Fork, Hardware, KernelCore, Kind, Policy as Attr, STOPPER, Seen, Wake, Why};
 use fairground_machine::Machine;
 use fairground_model::TaskGroupSpec;
 use fairground_model::features::Feat;
@@ -63,6 +63,8 @@ pub(crate) struct Beside {
     eevdf: bool,
     /// A difference was found.
     differ: bool,
+    /// What the last call of the kernel's core has looked at.
+    seen: Vec<Seen>,
     compared: Rc<RefCell<Compared>>,
 }
 
@@ -114,6 +116,7 @@ impl Beside {
             first_jiffies,
             eevdf: profile.has_feature(Feat::PLACE_LAG),
             differ: false,
+            seen: Vec::new(),
             compared: Rc::default(),
         };
         let mut phases = IndexVec::new();
@@ -251,6 +254,8 @@ impl Beside {
             Entry::Change(change) => self.change(ours, cpu, now, change)?,
         }
         self.take_requests();
+        // Before the views, which look at all.
+        self.seen = self.core.seen().to_vec();
         Ok(())
     }
 
@@ -394,6 +399,9 @@ impl OtherCore for Beside {
         match differs.is_empty() {
             true => Ok(()),
             false => {
+                if let Some(last) = compared.last.back_mut() {
+                    last.push_str(&format!("\n      the kernel's call looked at, or locked: {:?}", self.seen));
+                }
                 drop(compared);
                 self.differ = true;
                 Err(differs.join("\n"))

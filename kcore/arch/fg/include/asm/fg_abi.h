@@ -103,7 +103,7 @@ struct fg_queue_view {
 	fg_s64 runtime_remaining;
 	fg_u64 pool;			/* what no CPU of the group has yet, ns */
 	fg_u64 group_load_avg;		/* of the group on all CPUs */
-	fg_u32 nr_queued, h_nr_queued, throttled, pad;
+	fg_u32 nr_queued, h_nr_queued, throttled, util_est;
 	struct fg_task_view entity;	/* what stands for the queue above it; all 0 for the root's */
 };
 
