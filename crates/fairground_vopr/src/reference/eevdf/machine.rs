@@ -381,7 +381,7 @@ impl Reference {
         }
         if curr_idle && !wakee_idle {
             if self.fair.kernel.idle_loses_protection {
-                self.fair.entities[curr].protection = None;
+                self.fair.cancel_protection(curr);
             }
             self.resched_in_time(cpu);
             return;
@@ -419,7 +419,7 @@ impl Reference {
         };
         let wins = picked == Some(task);
         if wins && short {
-            self.fair.entities[curr].protection = None;
+            self.fair.cancel_protection(curr);
             self.fair.queues[cpu].next_buddy.take_if(|marked| *marked == curr);
         } else if !wins && has.run_to_parity {
             self.fair.shrink_protection(cpu, curr);
