@@ -211,13 +211,20 @@ impl Sched {
         if !self.is_cpu_allowed(task, target) {
             target = self.select_fallback_rq(cx, target, task);
         }
+        self.arrive_on(cx, task, target);
+        self.check_preempt_curr(cx, target, task, Arrival::Plain);
+    }
+
+    /// A runnable task that was taken off its queue is queued on `target`; nobody is asked to give way yet.
+    ///
+    /// Kernel: sched.h move_queued_task_locked(), v6.12– (spelt out by those that move before)
+    pub(super) fn arrive_on(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {
         self.count_rq_lock(cx, target);
         // Who moves it holds its queue's lock, which a switch away from it gives up at its end only.
         self.tasks[task].on_cpu = false;
         self.set_task_cpu(cx, task, target);
         self.update_rq_clock(cx, target);
         self.activate_task(cx, task, EnqueueFlags::empty());
-        self.check_preempt_curr(cx, target, task, Arrival::Plain);
     }
 
     /// The current task of `cx.cpu` gives the CPU away; the caller calls schedule() next.

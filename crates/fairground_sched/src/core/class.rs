@@ -8,7 +8,7 @@ use crate::fair::{DequeueFlags, EnqueueFlags, Set};
 use crate::pelt::SchedAvg;
 use crate::rq::Rq;
 use crate::rt::RtRq;
-use crate::seam::{RepeatedPick, ScaleRtCapacity};
+use crate::seam::{RepeatedRtPick, ScaleRtCapacity};
 use fairground_model::{Op, TraceEvent};
 use fairground_stdx::{CpuId, Ns, TaskId};
 
@@ -110,7 +110,7 @@ impl Sched {
     /// Kernel: core.c put_prev_set_next_task(), v6.12– (inside pick_next_task() before)
     #[cold]
     pub(super) fn switch_classes(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, next: Option<TaskId>) {
-        if prev == next && self.profile.repeated_pick == RepeatedPick::KeepsSlice {
+        if prev == next && self.profile.repeated_rt_pick == RepeatedRtPick::Kept {
             return;
         }
         let same = |next| prev.is_some_and(|prev| self.is_rt(prev) == self.is_rt(next) && self.is_dl(prev) == self.is_dl(next));

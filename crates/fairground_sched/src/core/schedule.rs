@@ -7,7 +7,7 @@ use crate::fair::DequeueFlags;
 use crate::fair::balance::BalanceStep;
 use crate::rq::Urgency;
 use crate::rt::RtRq;
-use crate::seam::{ClockSkip, IdleReentry, IdleTimeEnd, Preemption, RepeatedPick};
+use crate::seam::{ClockSkip, IdleReentry, IdleTimeEnd, Preemption, RepeatedPick, RepeatedRtPick};
 use crate::task::TaskState;
 use fairground_model::{Op, PrevState, QueueAct, Reason, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -134,7 +134,9 @@ impl Sched {
             Some(task) => Some(task),
             None => {
                 let picked = self.pick_task(cx);
-                if picked.is_none() && found && self.wants_newidle_balance(cx.cpu, &leaving) {
+                // After a task of a higher class balance comes before the pick, and only once (v5.4–).
+                let balances_in_pick = leaving.prev.is_none_or(|prev| self.is_fair(prev));
+                if picked.is_none() && found && balances_in_pick && self.wants_newidle_balance(cx.cpu, &leaving) {
                     return None;
                 }
                 self.picked_anew(cx, leaving.prev, picked);
@@ -212,7 +214,7 @@ impl Sched {
         } else if let Some(task) = prev.filter(|&task| self.may_be_forbidden(task)) {
             self.leave_forbidden_cpu(cx, task);
         }
-        let picked_anew = prev != next || self.profile.repeated_pick != RepeatedPick::KeepsSlice;
+        let picked_anew = prev != next || self.profile.repeated_rt_pick == RepeatedRtPick::Renewed;
         if let Some(next) = next.filter(|&next| picked_anew && !self.is_fair(next)) {
             match self.is_dl(next) {
                 true => self.push_tasks::<DlRq>(cx, cx.cpu),

@@ -69,6 +69,7 @@ impl Sched {
             level = self.next_level(cx, se);
         }
         if !stops {
+            self.fair_task_comes(cx, self.tasks[task].cpu);
             self.add_nr_running(self.tasks[task].cpu, 1);
             if wakes {
                 self.update_overutilized_status(self.tasks[task].cpu);
@@ -76,7 +77,6 @@ impl Sched {
         }
         self.cfs_tasks_add(self.tasks[task].cpu, task, End::Head);
         self.mark_if_throttled(cx, task);
-        self.fair_server_follows(cx, self.tasks[task].cpu);
         self.hrtick_update(cx, self.tasks[task].cpu, true);
     }
 
