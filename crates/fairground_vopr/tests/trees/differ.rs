@@ -154,6 +154,7 @@ fn hunt() {
         "tasks" => Told::Tasks,
         "groups" => Told::Groups,
         "quotas" => Told::Quotas,
+        "rt" => Told::RealTime,
         other => panic!("`{other}`"),
     };
     let (from, to) = parts[2].split_once("..").unwrap();
@@ -201,6 +202,38 @@ const OPEN: &[Row] = &[
     ("6.18", Told::Groups, 40, &[(18, "load_avg")]),
     ("7.2", Told::Tasks, 40, &[]),
     ("7.2", Told::Groups, 40, &[]),
+    (
+        "6.12",
+        Told::RealTime,
+        40,
+        &[
+            (4, "next_balance"),
+            (5, "nr_running"),
+            (6, "server_runtime"),
+            (9, "vruntime"),
+            (10, "nr_running"),
+            (12, "load_avg"),
+            (13, "avg_idle"),
+            (14, "next_balance"),
+            (18, "runs"),
+            (30, "next_balance"),
+        ],
+    ),
+    (
+        "6.1",
+        Told::RealTime,
+        40,
+        &[
+            (0, "last_update"),
+            (4, "nr_running"),
+            (7, "load_avg"),
+            (9, "nr_running"),
+            (10, "nr_running"),
+            (16, "nr_running"),
+            (24, "last_update"),
+            (30, "next_balance"),
+        ],
+    ),
 ];
 
 #[test]
