@@ -126,13 +126,13 @@ fn fair_tasks_get_50_ms_of_each_second_up_to_v6_11() {
     }
 }
 
-/// A hog of 1200 ms begins 500 ms after a short task has ended: its period begins with that task's, so 500 ms later it has its time anew,
-/// and nobody stops it.
+/// A hog of 1200 ms begins 500 ms after a task that ended at once, for which a period had begun: 500 ms later it has its time anew, and nobody
+/// stops it.
 #[test]
 fn a_real_time_period_goes_on_behind_its_last_task() {
     let stopped = |first: bool| {
         let mut set = TaskSet::default();
-        let short = set.pinned("short", 0, vec![work(MS)]);
+        let short = set.pinned("short", 0, vec![]);
         with(&mut set, short, fifo(1));
         if !first {
             at(&mut set, short, 4_000);
