@@ -115,7 +115,7 @@ fn json_says_the_same() {
     let ran = run(&["run", &path, "--json"]);
     let document = ran.json();
     assert_eq!((ran.code, &document["exit_code"]), (2, &2.into()));
-    assert_eq!(document["errors"].as_array().unwrap().len(), 4, "{document}");
+    assert_eq!(document["errors"].as_array().unwrap().len(), 3, "{document}");
 }
 
 #[test]
