@@ -84,11 +84,7 @@ impl Parts {
     }
     /// The scenario, with what flags say and with defaults for what nobody said; the defaults are noted.
     pub fn build(mut self) -> Result<Scenario, Error> {
-        if self.profile.is_none() && self.overrides.profile.is_none() {
-            self.notes.push(no_value("profile", Profile::DEFAULT));
-            let found = Profile::parse(Profile::DEFAULT);
-            self.profile = Some(found.map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))?);
-        }
+        self.default_profile()?;
         if self.duration.is_none() && self.overrides.duration.is_none() {
             self.notes.push(no_value("duration", &DEFAULT_DURATION.to_string()));
             self.duration = Some(DEFAULT_DURATION);
@@ -96,8 +92,18 @@ impl Parts {
         self.settle()?;
         self.scenario()
     }
+    /// Where nobody names a kernel it is the default one, and a note says so.
+    fn default_profile(&mut self) -> Result<(), Error> {
+        if self.profile.is_none() && self.overrides.profile.is_none() {
+            self.notes.push(no_value("profile", Profile::DEFAULT));
+            let found = Profile::parse(Profile::DEFAULT);
+            self.profile = Some(found.map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))?);
+        }
+        Ok(())
+    }
     /// Applies the flags to all but the machine. The features that workloads set come before those of the flags.
     pub(crate) fn settle(&mut self) -> Result<(), Error> {
+        self.default_profile()?;
         let (autogroup, of_profile) = self.overrides.split_autogroup()?;
         self.sched_autogroup_enabled = autogroup.unwrap_or(self.sched_autogroup_enabled);
         self.seed = self.overrides.seed.or(self.seed);

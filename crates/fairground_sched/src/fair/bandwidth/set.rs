@@ -47,18 +47,15 @@ impl Sched {
         if limit.quota.is_none() {
             return;
         }
-        let (rule, remaining) = (self.profile.refill, self.profile.remaining_on_set.ns());
+        let rule = self.profile.refill;
         self.bandwidth.used += 1;
         self.make_pool(group, limit.period);
-        let pool = self.bandwidth.pools[group].as_mut().expect("invariant: it was just made");
+        let pool = self.pool(group).expect("invariant: it was just made");
         pool.limit = limit;
         // Twice: what may be saved for later periods has been.
         pool.refill(rule, SCHED_CLOCK_AT_START);
         pool.refill(rule, SCHED_CLOCK_AT_START);
-        for cpu in self.rqs.ids() {
-            pool.reset(cpu, remaining);
-            pool.accounts[cpu].enabled = true;
-        }
+        pool.accounts.iter_mut().for_each(|account| account.enabled = true);
     }
 
     fn make_pool(&mut self, group: TgId, period: Ns) {

@@ -4,7 +4,7 @@ use super::bench::{Bench, CPU, MS};
 use crate::Profile;
 use crate::core::Arrival;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use fairground_model::{CpuMax, Policy, PrevState, TaskGroupSpec};
+use fairground_model::{Policy, PrevState};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId, TgId, Vruntime};
 
 const OTHER: CpuId = CpuId::new(1);
@@ -183,20 +183,6 @@ fn a_queue_tells_by_the_clock_as_it_was_read_in_v7_2() {
         bench.now = Instant::from_ns(bench.now.ns() + MS);
         bench.call(|sched, cx| sched.tell_group(cx, queue));
         assert_eq!(bench.sched.cfs_rqs[queue].tg_load_avg_contrib == 7000, tells, "{kernel}");
-    }
-}
-
-/// A limit that a group has had for long is one that was set: since v6.18 each CPU has 1 ns.
-#[test]
-fn a_group_begins_with_what_its_limit_left_on_each_cpu() {
-    for (kernel, remaining) in [("v6.1", 0), ("v6.12", 0), ("v6.18", 1), ("v7.2", 1)] {
-        let mut bench = bench(kernel, 2);
-        let limit = CpuMax { quota: Some(Ns(10 * MS)), ..CpuMax::UNLIMITED };
-        let group = bench.sched.add_group(&TaskGroupSpec { limit, ..TaskGroupSpec::new("/limited".to_string(), None) });
-        bench.sched.begin_with_limit(group, limit);
-        let pool = bench.sched.cfs_bandwidth(group).unwrap();
-        assert_eq!([CPU, OTHER].map(|cpu| pool.accounts()[cpu].remaining), [remaining; 2], "{kernel}");
-        assert!(pool.is_conserved(), "{kernel}");
     }
 }
 
