@@ -5,9 +5,7 @@ use crate::Profile;
 use crate::core::Arrival;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use fairground_model::{Policy, PrevState};
-use fairground_stdx::{CpuId, Instant, Ns, TaskId, TgId, Vruntime};
-
-const OTHER: CpuId = CpuId::new(1);
+use fairground_stdx::{Instant, Ns, TaskId, TgId, Vruntime};
 
 fn bench(kernel: &str, cpus: usize) -> Bench {
     Bench::with_cpus(Profile::parse(kernel).unwrap(), cpus)
