@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of the interface. A library of another version is refused.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// The answer of a core that has stopped.
 pub(crate) const BROKEN: i64 = -10_000;
 /// The idle task in a [`Kind::Switch`].
@@ -145,6 +145,9 @@ pub struct TaskView {
     pub delayed: u32,
     pub group: u32,
     pub util_est: u32,
+    /// Ticks that are left to a SCHED_RR task.
+    pub rr_slice: u32,
+    pad: u32,
 }
 
 /// A fair queue: that of a group on a CPU.
@@ -167,7 +170,7 @@ pub struct QueueView {
     pub nr_queued: u32,
     pub h_nr_queued: u32,
     pub throttled: u32,
-    pad: u32,
+    pub util_est: u32,
     /// What stands for the queue above it, without what only a task has.
     pub entity: TaskView,
 }
@@ -189,6 +192,21 @@ pub struct CpuView {
     pub nr_idle_scan: u32,
     /// 1: at once; 2: at the next return to user mode.
     pub need_resched: u32,
+    pub rt_time_ns: u64,
+    pub rt_runtime_ns: u64,
+    pub rt_util_avg: u64,
+    pub dl_util_avg: u64,
+    pub rt_nr_running: u32,
+    pub rt_highest: u32,
+    pub rt_next: u32,
+    pub rt_overloaded: u32,
+    pub rt_throttled: u32,
+    /// The number of the first real-time task that waits and may go; 0: none.
+    pub rt_first_pushable: u32,
+    pub server_runtime_ns: i64,
+    pub server_deadline_ns: u64,
+    pub server_active: u32,
+    pub server_throttled: u32,
 }
 
 /// A scheduling domain of a CPU.

@@ -273,6 +273,19 @@ pub struct TaskSet {
 }
 
 impl TaskSet {
+    /// The policies that tasks have from the start, are given, or give themselves; some more than once.
+    pub fn policies(&self) -> impl Iterator<Item = Policy> {
+        let own = self.programs.iter().flat_map(|program| &program.code).filter_map(|instr| match *instr {
+            Instr::SetPolicy { policy } => Some(policy),
+            _ => None,
+        });
+        let given = self.changes.iter().filter_map(|timed| match timed.change {
+            Change::Policy { policy, .. } => Some(policy),
+            _ => None,
+        });
+        self.tasks.iter().map(|task| task.policy).chain(own).chain(given)
+    }
+
     /// Moves everything that happens at a fixed instant by `length`: starts, changes, and the instants
     /// that programs name.
     pub fn delay(&mut self, length: Ns) {

@@ -59,5 +59,6 @@ pub use crate::follow::{Astray, Followed, QueueSeat, WakeupLead};
 pub use crate::inspect::{BalanceState, GroupReading, LoadReading, Rivals};
 pub use crate::profile::Profile;
 pub use crate::rq::Rq;
+pub use crate::rt::RtState;
 pub use crate::sched::Sched;
 pub use crate::task::{Task, TaskState};

@@ -60,6 +60,10 @@ pub struct Rq {
     pub online: bool,
     /// Woken tasks that another CPU chose this one for and left to it to queue, oldest first.
     pub(crate) wake_list: Vec<TaskId>,
+    /// The CPU to which this one last sent a real-time or deadline task, of several that were equally good.
+    ///
+    /// Kernel: cpumask.c distribute_cpu_mask_prev, v5.7–
+    pub(crate) last_spread: u32,
     /// Throttled queues that others have paid for and this CPU is to release.
     pub(crate) cfsb_csd: Vec<CfsRqId>,
     /// Queues of groups that have load, children before parents.

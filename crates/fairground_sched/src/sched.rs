@@ -383,6 +383,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         watchdog_due: false,
         online: true,
         wake_list: Vec::with_capacity(WAKE_LIST),
+        last_spread: 0,
         cfsb_csd: Vec::new(),
         leaf_cfs_rqs: Vec::new(),
         lb: RqBalance::new(capacity),

@@ -162,6 +162,7 @@ impl Simulation {
         for group in set.groups.iter() {
             sched.add_group(group);
         }
+        set.policies().for_each(|policy| sched.expect_policy(policy));
         sched.make_room(set.tasks.iter().map(|spec| spec.group));
         for (spec, &cpus) in set.tasks.iter().zip(allowed.iter()) {
             let task = sched.add_task(spec, cpus);

@@ -14,6 +14,7 @@ mod cpu_max;
 mod deadline;
 mod determinism;
 mod eevdf;
+mod fair_server;
 mod flow_control;
 mod frequency;
 mod futex;

@@ -11,6 +11,7 @@ FG_HAS := \
 	$(call fg-has,DEADLINE,include/linux/sched.h,vlag;) \
 	$(call fg-has,DELAYED,include/linux/sched.h,sched_delayed;) \
 	$(call fg-has,ENABLED_MASK,include/linux/cpumask.h,__cpu_enabled_mask) \
+	$(call fg-has,FAIR_SERVER,kernel/sched/sched.h,fair_server;) \
 	$(call fg-has,FORK_PLACE,kernel/sched/fair.c,place_entity.cfs_rq. se. (1|ENQUEUE_INITIAL).;) \
 	$(call fg-has,GET_TIME,include/linux/hrtimer_defs.h $(srctree)/include/linux/hrtimer.h,ktime_t.*.get_time..void.;) \
 	$(call fg-has,HIGHRES_KEY,include/linux/hrtimer.h,hrtimer_highres_enabled_key) \
@@ -37,4 +38,5 @@ FG_HAS := \
 	$(call fg-has,VDSO_PAGE,include/vdso/page.h,define.PAGE_SHIFT) \
 	$(call fg-has,ZERO_PAGE,include/linux/pgtable.h,define ZERO_PAGE) \
 	$(call fg-has,ZERO_VRUNTIME,kernel/sched/sched.h,zero_vruntime;) \
-	$(call fg-has,UNDERSCORED_STATE,include/linux/sched.h,__state;)
+	$(call fg-has,UNDERSCORED_STATE,include/linux/sched.h,__state;) \
+	$(call fg-has,UTIL_EST_PAIR,include/linux/sched.h,struct util_est .)

@@ -36,18 +36,16 @@ fn missing(setup: &Setup) -> BTreeSet<&'static str> {
     };
     note(!setup.machine.policies.is_empty(), "frequencies that a governor chooses");
     note(setup.machine.round_of_turns > Ns::ZERO, "CPUs that take turns, as on emulated machines");
-    note(tasks.tasks.iter().any(|task| !task.policy.is_fair()), REAL_TIME);
+    note(tasks.policies().any(|policy| matches!(policy, Policy::Deadline(_))), "deadline tasks");
     let clamped = |clamp: UtilClamp| clamp != UtilClamp::default();
     note(tasks.tasks.iter().any(|task| clamped(task.clamp)), CLAMPS);
     note(tasks.groups.iter().any(|group| clamped(group.clamp)), CLAMPS);
     for instr in tasks.programs.iter().flat_map(|program| &program.code) {
         note(matches!(instr, Instr::Exec), "execve() (the step `exec`)");
-        note(matches!(instr, Instr::SetPolicy { policy } if !policy.is_fair()), REAL_TIME);
         note(matches!(instr, Instr::SetClamp { .. }), CLAMPS);
     }
     for timed in &tasks.changes {
         match &timed.change {
-            Change::Policy { policy, .. } => note(!Policy::is_fair(*policy), REAL_TIME),
             Change::Clamp { .. } | Change::GroupClamp { .. } => note(true, CLAMPS),
             Change::Hotplug { .. } => note(true, "CPUs that go off line"),
             Change::RemoveGroup { .. } => note(true, "groups that are removed"),
@@ -55,6 +53,7 @@ fn missing(setup: &Setup) -> BTreeSet<&'static str> {
             Change::Pressure { .. } => note(true, "CPUs that lose capacity"),
             Change::Watchdog { .. } => note(true, "watchdogs"),
             Change::Nice { .. }
+            | Change::Policy { .. }
             | Change::Affinity { .. }
             | Change::Slice { .. }
             | Change::Group { .. }
@@ -67,5 +66,4 @@ fn missing(setup: &Setup) -> BTreeSet<&'static str> {
     found
 }
 
-const REAL_TIME: &str = "real-time and deadline tasks";
 const CLAMPS: &str = "utilization clamps";

@@ -18,8 +18,12 @@ use std::collections::BTreeMap;
 
 /// The core boots after so many ticks: a multiple of 2^20 ns, a period of load tracking, whatever the tick.
 const BOOT_TICKS: u64 = 1 << 20;
+/// The state of a task that is on its way to a queue: on a wake list, where nobody else can be in between.
+const TASK_WAKING: u32 = 0x200;
 /// The numbers of policies in Linux.
 const SCHED_NORMAL: u32 = 0;
+const SCHED_FIFO: u32 = 1;
+const SCHED_RR: u32 = 2;
 const SCHED_BATCH: u32 = 3;
 const SCHED_IDLE: u32 = 5;
 
@@ -70,6 +74,8 @@ struct TreeCore {
     tasks: BTreeMap<TaskId, u32>,
     groups: Vec<u32>,
     rows: BTreeMap<u64, TaskId>,
+    /// Whether there are tasks of the real-time class.
+    has_real_time: bool,
     /// Where each task was last.
     homes: BTreeMap<TaskId, CpuId>,
     running: Vec<u64>,
@@ -113,6 +119,7 @@ impl TreeCore {
             tasks: BTreeMap::new(),
             groups: Vec::new(),
             rows: BTreeMap::new(),
+            has_real_time: setup.tasks.policies().any(|policy| policy.rt_priority().is_some()),
             homes: BTreeMap::new(),
             running: vec![IDLE; cpus.len()],
             waiting: vec![Waiting::default(); cpus.len()],
@@ -147,7 +154,7 @@ impl TreeCore {
             name: format!("t{}", child.get()),
             nice: row.nice.into(),
             policy: policy_number(row.policy),
-            priority: 0,
+            priority: priority(row.policy),
             group: self.group(row.group),
             outside: parent.is_none(),
         };
@@ -203,7 +210,7 @@ impl TreeCore {
             led.next = Some(row.ok_or_else(|| format!("kernel `{}`: CPU {cpu} runs task {next}, which nobody made", self.name))?);
         }
         let pulled = led.next.is_some_and(|task| self.homes.get(&task).is_none_or(|home| home.get() != cpu));
-        if pulled || stopped || before == IDLE || prev_state != PrevState::Running {
+        if pulled || stopped || self.has_real_time || before == IDLE || prev_state != PrevState::Running {
             self.find_moved(led);
         }
         Ok(())
@@ -224,8 +231,12 @@ impl TreeCore {
             Change::Policy { task, policy } => {
                 let nice = ours.task(task).nice.into();
                 let number = self.number(task)?;
-                let attributes = Attributes { policy: policy_number(policy), nice, ..Attributes::default() };
-                self.core.policy(cpu, now, number, &attributes)
+                let priority = priority(policy);
+                let attributes = Attributes { policy: policy_number(policy), nice, priority, ..Attributes::default() };
+                let answer = self.core.policy(cpu, now, number, &attributes);
+                self.said(answer)?;
+                self.find_moved(led);
+                return Ok(());
             }
             Change::Slice { task, slice } => {
                 self.set_slice(ours, (cpu, now), task, slice)?;
@@ -315,6 +326,13 @@ impl TreeCore {
         (CpuId::new(cpu), flags == 1, flags == 2)
     }
 
+    /// A real-time task that was queued may have pushed others away.
+    fn find_pushed(&mut self, led: &mut Led) {
+        if self.has_real_time {
+            self.find_moved(led);
+        }
+    }
+
     /// The tasks that are elsewhere than they were.
     fn find_moved(&mut self, led: &mut Led) {
         for (&task, &number) in &self.tasks {
@@ -359,6 +377,7 @@ impl LeadingCore for TreeCore {
                 }
                 self.homes.insert(child, target);
                 led.target = Some(target);
+                self.find_pushed(led);
             }
             Entry::Wake { wakee, flags } => {
                 let number = self.number(wakee)?;
@@ -371,7 +390,8 @@ impl LeadingCore for TreeCore {
                 let target = CpuId::new(self.said(target)?);
                 self.homes.insert(wakee, target);
                 led.target = Some(target);
-                led.listed = self.core.task(number).is_some_and(|view| view.on_rq == 0);
+                self.find_pushed(led);
+                led.listed = self.core.task(number).is_some_and(|view| view.state == TASK_WAKING);
             }
             Entry::Yield => self.waiting[site.cpu.index()].yields = true,
             Entry::Schedule { prev_state } => self.schedule((cpu, now), prev_state, led)?,
@@ -424,7 +444,14 @@ fn policy_number(policy: Policy) -> u32 {
     match policy {
         Policy::Batch => SCHED_BATCH,
         Policy::Idle => SCHED_IDLE,
-        // Others are refused before the run.
-        _ => SCHED_NORMAL,
+        Policy::Fifo(_) => SCHED_FIFO,
+        Policy::RoundRobin(_) => SCHED_RR,
+        // Deadline tasks are refused before the run.
+        Policy::Normal | Policy::Deadline(_) => SCHED_NORMAL,
     }
+}
+
+/// 0 below the real-time class.
+fn priority(policy: Policy) -> u32 {
+    policy.rt_priority().map_or(0, |priority| priority.get().into())
 }

@@ -154,8 +154,8 @@ fn what_a_library_cannot_have_is_refused_by_name_before_the_run() {
         over_tree["switches"]["value"].as_u64() > Some(0) && over_tree.get("quota./limited.nr_periods").is_none(),
         "{over_tree}"
     );
-    let rt = SMALL.replace("hog = true, count", "policy = \"fifo:5\", hog = true, count");
-    refused("rt.toml", rt, "a run over a tree cannot have real-time and deadline tasks yet", &[]);
+    let dl = SMALL.replace("hog = true, count", "policy = \"deadline:1ms/10ms\", hog = true, count");
+    refused("dl.toml", dl, "a run over a tree cannot have deadline tasks yet", &[]);
     refused("hz.toml", SMALL.to_string(), "kernel `fifo` was built for 250", &["--set", "machine.hz=1000"]);
     refused("rule.toml", SMALL.to_string(), "changes a rule of ours, and tree `fifo` decides by its own", &["--set", "pick=cfs"]);
     let path = folder.file("small.toml", SMALL);
@@ -199,6 +199,35 @@ fn a_tree_and_its_patched_copy_are_built_and_compared() {
     assert_eq!(row("switches")["verdict"], "differs", "{rows:?}");
     let again = with(&store, &["compare", "scenarios/features/crowd.toml", "--a", "tree:base", "--b", "tree:patched", "--json"]);
     assert_eq!(again.out, compared.out, "the same runs");
+}
+
+/// A real-time hog beside fair tasks on one CPU for 2.5 s, nothing has a price: 6.1 stops it after 950 ms of each second, 6.12 has a server
+/// of fair tasks. Every metric is that of our rules.
+#[cfg(feature = "trees")]
+#[test]
+fn real_time_tasks_over_a_tree_leave_fair_ones_what_our_rules_leave_them() {
+    let folder = Folder::new();
+    let store = folder.path("kernels");
+    let root = std::env::var_os("FAIRGROUND_KERNEL_SOURCES").map_or(workspace().join("target/kernel-sources"), Into::into);
+    let path = folder.file(
+        "s.toml",
+        "duration = '2500ms'\n[machine]\npreset = 'smp-1'\nhz = 250\nnohz_idle = false\ncosts = 'zero'\n[profile]\nkernel = '6.12'\n\
+         [[workload]]\ntasks = [{ name = 'rt', policy = 'fifo:5', hog = true }, { name = 's', run = '200us', sleep = '300us' }, \
+         { name = 'g', hog = true }]\n",
+    );
+    for series in ["6.1", "6.12"] {
+        let tree = root.join(series);
+        assert!(tree.join("Makefile").is_file(), "{}: no kernel tree. Run `cargo xtask kernel-sources {series}`", tree.display());
+        let built = with(&store, &["kernel", "build", &tree.display().to_string(), "--as", "base"]);
+        assert_eq!(built.code, 0, "{}", built.err);
+        let common = ["run", &path, "--json", "--feature", "NO_NI_RANDOM", "--profile"];
+        let seams = ["--set", "preemption=none", "--set", "newidle_batch=imbalance", "--set", "sleeper_clock=as-read"];
+        let theirs = with(&store, &[&common[..], &["tree:base"]].concat()).json();
+        let ours = with(&store, &[&common[..], &[&format!("v{series}")], &seams].concat()).json();
+        assert_eq!(theirs["metrics"], ours["metrics"], "{series}");
+        let runs_ms = theirs["metrics"]["tasks.rt.runtime_ms"]["value"].as_f64().unwrap();
+        assert!((2_300.0..2_420.0).contains(&runs_ms), "{series}: fair tasks have 50 ms of each second, not {runs_ms}");
+    }
 }
 
 /// 160 tasks on 112 CPUs, nothing has a price: a run over the tree, and one by our rules of that kernel in the build's configuration.

@@ -6,6 +6,7 @@ use crate::ctx::Ctx;
 use crate::deadline::Refused;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::seam::NicePreempt;
+use crate::task::TaskState;
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CpuId, CpuMask, Ns, TaskId};
 
@@ -33,7 +34,9 @@ impl Sched {
         let old = self.tasks[task].policy;
         if old == policy {
             let has_own_slice = self.ses[self.tasks[task].se].custom_slice;
-            if matches!(old, Policy::Normal | Policy::Batch) && self.profile.task_slice.is_custom() && !has_own_slice {
+            if !matches!(old, Policy::Normal | Policy::Batch) || !self.profile.task_slice.is_custom() || has_own_slice {
+                self.update_clock_of(cx, task);
+            } else {
                 // It asks for no slice, which is never the one that it has: it is taken off its queue, gets its weight anew, and is put
                 // back. A sleeper's part in the load of its queue is then what it was when the sleeper was last looked at.
                 self.change_off_queue(cx, task, |sched| sched.reweight_task(task));
@@ -77,15 +80,24 @@ impl Sched {
     /// it was on one.
     pub(crate) fn change_off_queue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut Sched)) -> bool {
         self.end_migration(cx, task);
+        self.update_clock_of(cx, task);
         if !self.tasks[task].state.is_on_rq() {
             change(self);
             return false;
         }
-        self.update_rq_clock(cx, self.tasks[task].cpu);
         self.sched_change(cx, task, DequeueFlags::SAVE, |sched, _| {
             change(sched);
             EnqueueFlags::empty()
         })
+    }
+
+    /// Whoever changes a task takes the lock of its run queue and reads the clock there, be the task asleep and the CPU idle.
+    ///
+    /// Kernel: core.c __sched_setscheduler(), set_user_nice(), __set_cpus_allowed_ptr(), sched_move_task(), v4.12–
+    pub(crate) fn update_clock_of(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        if !matches!(self.tasks[task].state, TaskState::New | TaskState::Dead) {
+            self.update_rq_clock(cx, self.tasks[task].cpu);
+        }
     }
 
     /// Takes a task off its queue and its CPU, lets `change` act, and puts it back, as kernels do for every change: it must not find the
@@ -199,13 +211,20 @@ impl Sched {
         if !self.is_cpu_allowed(task, target) {
             target = self.select_fallback_rq(cx, target, task);
         }
+        self.arrive_on(cx, task, target);
+        self.check_preempt_curr(cx, target, task, Arrival::Plain);
+    }
+
+    /// A runnable task that was taken off its queue is queued on `target`; nobody is asked to give way yet.
+    ///
+    /// Kernel: sched.h move_queued_task_locked(), v6.12– (spelt out by those that move before)
+    pub(super) fn arrive_on(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {
         self.count_rq_lock(cx, target);
         // Who moves it holds its queue's lock, which a switch away from it gives up at its end only.
         self.tasks[task].on_cpu = false;
         self.set_task_cpu(cx, task, target);
         self.update_rq_clock(cx, target);
         self.activate_task(cx, task, EnqueueFlags::empty());
-        self.check_preempt_curr(cx, target, task, Arrival::Plain);
     }
 
     /// The current task of `cx.cpu` gives the CPU away; the caller calls schedule() next.

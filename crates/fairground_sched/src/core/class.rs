@@ -4,11 +4,11 @@ use crate::Sched;
 use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::deadline::DlRq;
-use crate::fair::{DequeueFlags, EnqueueFlags};
+use crate::fair::{DequeueFlags, EnqueueFlags, Set};
 use crate::pelt::SchedAvg;
 use crate::rq::Rq;
 use crate::rt::RtRq;
-use crate::seam::{RepeatedPick, ScaleRtCapacity};
+use crate::seam::{RepeatedRtPick, ScaleRtCapacity};
 use fairground_model::{Op, TraceEvent};
 use fairground_stdx::{CpuId, Ns, TaskId};
 
@@ -75,7 +75,7 @@ impl Sched {
     /// Kernel: sched.h set_next_task(), set_curr_task() before v5.4, v4.12–
     pub(crate) fn set_next_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         match () {
-            () if self.is_fair(task) => self.set_next_task_fair(cx, task),
+            () if self.is_fair(task) => self.set_next_task_fair(cx, task, Set::Again),
             () if self.is_rt(task) => self.set_next_task_rt(cx, task, false, false),
             () => self.set_next_task_dl(cx, task, false, false),
         }
@@ -110,7 +110,7 @@ impl Sched {
     /// Kernel: core.c put_prev_set_next_task(), v6.12– (inside pick_next_task() before)
     #[cold]
     pub(super) fn switch_classes(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, next: Option<TaskId>) {
-        if prev == next && self.profile.repeated_pick == RepeatedPick::KeepsSlice {
+        if prev == next && self.profile.repeated_rt_pick == RepeatedRtPick::Kept {
             return;
         }
         let same = |next| prev.is_some_and(|prev| self.is_rt(prev) == self.is_rt(next) && self.is_dl(prev) == self.is_dl(next));
@@ -123,7 +123,7 @@ impl Sched {
             Some(next) if self.is_dl(next) => self.set_next_task_dl(cx, next, true, after_same),
             Some(next) => {
                 self.cfs_tasks_picked(cx.cpu, next, prev != Some(next));
-                self.set_next_task_fair(cx, next);
+                self.set_first_task_fair(cx, next);
             }
             None => self.rqs[cx.cpu].stats.sched_goidle += u64::from(!self.rqs[cx.cpu].stop_running),
         }

@@ -6,13 +6,14 @@
 //! pull   of each CPU the first task that waits there, and is more urgent than all that are here ──► here
 //! ```
 //!
-//! Both happen at one instant, under both locks. What a class says of itself is its [`PushPull`], in `rt/push_pull.rs` and
-//! `deadline/push_pull.rs`.
+//! Both happen at one instant, under both locks; where another core decides, neither does. What a class says of itself is its
+//! [`PushPull`], in `rt/push_pull.rs` and `deadline/push_pull.rs`.
 
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::DequeueFlags;
 use crate::rq::Rq;
+use crate::seam::PushSpread;
 use crate::topology::SdFlags;
 use fairground_model::Reason;
 use fairground_stdx::{CpuId, CpuMask, TaskId};
@@ -54,6 +55,9 @@ impl Sched {
     ///
     /// Kernel: rt.c push_rt_task(), deadline.c push_dl_task(), v4.12–
     pub(crate) fn push_task<C: PushPull>(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) -> bool {
+        if self.is_led() {
+            return false;
+        }
         let Some(&(urgency, task)) = C::pushable(&self.rqs[cpu]).first() else { return false };
         // This one waits, and may run elsewhere.
         if !self.profile.push_overload.is_overloaded(C::nr_queued(&self.rqs[cpu]), || true, true) {
@@ -65,8 +69,11 @@ impl Sched {
         }
         let Some(target) = self.find_other_rq::<C>(cx, task, urgency) else { return false };
         cx.decide(C::PUSH, Some(task), target.get());
+        // Who only looks for a CPU reads no clock.
+        self.update_rq_clock(cx, cpu);
         self.deactivate_task(cx, task, DequeueFlags::MIGRATING);
-        self.push_moved_task(cx, task, target);
+        self.arrive_on(cx, task, target);
+        self.resched_curr(cx, target);
         true
     }
 
@@ -87,6 +94,9 @@ impl Sched {
     ///
     /// Kernel: rt.c pull_rt_task(), deadline.c pull_dl_task(), v4.12–
     pub(crate) fn pull_tasks<C: PushPull>(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, others: CpuMask) {
+        if self.is_led() {
+            return;
+        }
         let mut pulled = false;
         for src in others.iter().filter(|&src| src != cpu) {
             let first = C::pushable(&self.rqs[src]).first();
@@ -101,7 +111,7 @@ impl Sched {
             cx.decide(C::PULL, Some(task), cpu.get());
             self.update_rq_clock(cx, src);
             self.deactivate_task(cx, task, DequeueFlags::MIGRATING);
-            self.push_moved_task(cx, task, cpu);
+            self.arrive_on(cx, task, cpu);
             pulled = true;
         }
         if pulled {
@@ -126,7 +136,7 @@ impl Sched {
     /// Finds another CPU on which a task would be the first of its class.
     ///
     /// Kernel: rt.c find_lock_lowest_rq(), deadline.c find_lock_later_rq(), v4.12–
-    pub(crate) fn find_other_rq<C: PushPull>(&self, cx: &Ctx<'_, '_>, task: TaskId, urgency: C::Urgency) -> Option<CpuId> {
+    pub(crate) fn find_other_rq<C: PushPull>(&mut self, cx: &Ctx<'_, '_>, task: TaskId, urgency: C::Urgency) -> Option<CpuId> {
         let cpu = self.tasks[task].cpu;
         self.find_best_rq::<C>(cx, task).filter(|&target| target != cpu && self.is_first_on::<C>(target, urgency))
     }
@@ -135,26 +145,37 @@ impl Sched {
     /// that is near.
     ///
     /// Kernel: rt.c find_lowest_rq(), deadline.c find_later_rq(), v4.12–
-    fn find_best_rq<C: PushPull>(&self, cx: &Ctx<'_, '_>, task: TaskId) -> Option<CpuId> {
+    fn find_best_rq<C: PushPull>(&mut self, cx: &Ctx<'_, '_>, task: TaskId) -> Option<CpuId> {
         let found = self.cpus_to_go_to::<C>(cx, task)?;
         let cpu = self.tasks[task].cpu;
         if found.contains(cpu) {
             return Some(cpu);
         }
         let this = Some(cx.cpu).filter(|&this| found.contains(this));
-        for sd in self.topology.domains_of(cpu) {
-            let domain = &self.topology.domains[sd];
-            if !domain.flags.has(SdFlags::WAKE_AFFINE) {
-                continue;
-            }
-            if this.is_some_and(|this| domain.span.contains(this)) {
-                return this;
-            }
-            if let Some(near) = found.and(&domain.span).first() {
-                return Some(near);
-            }
+        let affine = self.topology.domains_of(cpu).map(|sd| &self.topology.domains[sd]);
+        let near = affine
+            .filter(|domain| domain.flags.has(SdFlags::WAKE_AFFINE))
+            .map(|domain| found.and(&domain.span))
+            .find(|near| !near.is_empty())
+            .unwrap_or(found);
+        match this {
+            Some(this) if near.contains(this) => Some(this),
+            _ => self.one_of(cx.cpu, &near),
         }
-        this.or_else(|| found.first())
+    }
+
+    /// One of several CPUs that are equally good, as `this` chooses.
+    ///
+    /// Kernel: cpumask.c cpumask_any_and_distribute(), cpumask_any_distribute(), v5.11– (cpumask_first_and() before)
+    fn one_of(&mut self, this: CpuId, cpus: &CpuMask) -> Option<CpuId> {
+        let last = &mut self.rqs[this].last_spread;
+        let behind = match self.profile.push_spread {
+            PushSpread::First => None,
+            PushSpread::Turns => cpus.iter().find(|cpu| cpu.get() > *last),
+        };
+        let found = behind.or_else(|| cpus.first())?;
+        *last = found.get();
+        Some(found)
     }
 
     /// Whether the running task, as urgent as the wakee, has another CPU to go to, and the wakee has not.

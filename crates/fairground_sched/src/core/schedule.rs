@@ -7,7 +7,7 @@ use crate::fair::DequeueFlags;
 use crate::fair::balance::BalanceStep;
 use crate::rq::Urgency;
 use crate::rt::RtRq;
-use crate::seam::{ClockSkip, IdleTimeEnd, Preemption, RepeatedPick};
+use crate::seam::{ClockSkip, IdleReentry, IdleTimeEnd, Preemption, RepeatedPick, RepeatedRtPick};
 use crate::task::TaskState;
 use fairground_model::{Op, PrevState, QueueAct, Reason, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -34,6 +34,8 @@ pub struct Leaving {
     picked: Option<TaskId>,
     /// The clock was not read.
     kept_clock: bool,
+    /// The CPU is idle, has nothing to run, and the kernel does not pick for that.
+    pub(crate) stays_idle: bool,
 }
 
 impl Leaving {
@@ -132,7 +134,9 @@ impl Sched {
             Some(task) => Some(task),
             None => {
                 let picked = self.pick_task(cx);
-                if picked.is_none() && found && self.wants_newidle_balance(cx.cpu, &leaving) {
+                // After a task of a higher class balance comes before the pick, and only once (v5.4–).
+                let balances_in_pick = leaving.prev.is_none_or(|prev| self.is_fair(prev));
+                if picked.is_none() && found && balances_in_pick && self.wants_newidle_balance(cx.cpu, &leaving) {
                     return None;
                 }
                 self.picked_anew(cx, leaving.prev, picked);
@@ -162,7 +166,10 @@ impl Sched {
 
         self.rqs[cpu].stats.sched_count += 1;
         let prev = self.rqs[cpu].curr;
-        let mut leaving = Leaving { prev, prev_state: PrevState::Running, moving: None, picked: None, kept_clock };
+        let rq = &self.rqs[cpu];
+        let is_idle = prev.is_none() && !rq.stop_running && rq.nr_running == 0;
+        let stays_idle = is_idle && self.profile.idle_reentry == IdleReentry::Stays;
+        let mut leaving = Leaving { prev, prev_state: PrevState::Running, moving: None, picked: None, kept_clock, stays_idle };
         if let Some(task) = prev {
             // A task that leaves the queue to sleep needs no push: its wake-up will choose among the CPUs that it may use.
             let push_to = self.tasks[task].migration_pending.take();
@@ -181,14 +188,16 @@ impl Sched {
     ///
     /// Kernel: core.c __schedule() from pick_next_task() on, v4.12–
     pub(crate) fn switch_to(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
-        let Leaving { prev, prev_state, moving, .. } = leaving;
+        let Leaving { prev, prev_state, moving, stays_idle, .. } = leaving;
         if prev.is_none() && (next.is_some() || self.rqs[cx.cpu].stop_running) {
             self.put_prev_task_idle(cx);
         }
-        self.put_prev_set_next_task(cx, prev, next);
-        self.hrtick_at_pick(cx, prev, next);
-        if next.is_none() && !self.rqs[cx.cpu].stop_running {
-            self.update_idle_core(cx.cpu);
+        if !stays_idle {
+            self.put_prev_set_next_task(cx, prev, next);
+            self.hrtick_at_pick(cx, prev, next);
+            if next.is_none() && !self.rqs[cx.cpu].stop_running {
+                self.update_idle_core(cx.cpu);
+            }
         }
         let rq = &mut self.rqs[cx.cpu];
         (rq.need_resched, rq.need_resched_lazy, rq.last_seen_need_resched) = (false, false, 0);
@@ -205,7 +214,7 @@ impl Sched {
         } else if let Some(task) = prev.filter(|&task| self.may_be_forbidden(task)) {
             self.leave_forbidden_cpu(cx, task);
         }
-        let picked_anew = prev != next || self.profile.repeated_pick != RepeatedPick::KeepsSlice;
+        let picked_anew = prev != next || self.profile.repeated_rt_pick == RepeatedRtPick::Renewed;
         if let Some(next) = next.filter(|&next| picked_anew && !self.is_fair(next)) {
             match self.is_dl(next) {
                 true => self.push_tasks::<DlRq>(cx, cx.cpu),
@@ -315,7 +324,7 @@ impl Sched {
             self.put_prev_task_fair(cx, task);
         }
         match next {
-            Some(task) => self.set_next_task_fair(cx, task),
+            Some(task) => self.set_first_task_fair(cx, task),
             None => self.rqs[cx.cpu].stats.sched_goidle += u64::from(!self.rqs[cx.cpu].stop_running),
         }
     }

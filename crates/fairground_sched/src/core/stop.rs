@@ -11,7 +11,10 @@ impl Sched {
     ///
     /// Kernel: stop_machine.c stop_one_cpu_nowait(), v4.12–
     pub fn wake_stopper(&mut self, cpu: CpuId) {
-        self.rqs[cpu].need_resched = true;
+        let rq = &mut self.rqs[cpu];
+        rq.need_resched = true;
+        // It is one runnable task more: beside a single other one that is two, so that others look for tasks.
+        self.topology.overload |= rq.nr_running == 1;
     }
 
     /// The watchdog's timer has run out on `cpu`, which is on line: its stopper shall show that it still gets the CPU.

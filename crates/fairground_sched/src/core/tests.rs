@@ -1,9 +1,12 @@
 //! How a wake-up is queued, and the wake list.
 
+use crate::rt::RtRq;
 use crate::task::TaskState;
 use crate::{Ctx, Profile, Request, Sched, WakeFlags, Waking};
 use fairground_model::features::{Feat, FeatWrite};
-use fairground_model::{Digest, MachineView, Meter, Op, PrevState, Recorder, Sink, TaskSpec, TraceEvent, WakeContext};
+use fairground_model::{
+    Digest, MachineView, Meter, Op, Policy, PrevState, Recorder, RtPriority, Sink, TaskSpec, TraceEvent, WakeContext,
+};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId, TaskId};
 
 const FLAGS: WakeFlags = WakeFlags { sync: false, context: WakeContext::Task };
@@ -217,4 +220,21 @@ fn a_polling_cpu_needs_no_interrupt() {
         assert_eq!(bench.meter.total(Op::IpiSend) - before, sent);
         assert!(matches!(bench.requests[..], [Request::WakeListIpi { .. }]), "its engine is told all the same");
     }
+}
+
+/// A push asks the target for a schedule() and no more: whether that may do without a look at the clock a wake-up says.
+#[test]
+fn a_pushed_task_leaves_the_clock_of_its_target_to_be_read() {
+    let mut bench = Bench::new("v6.12");
+    let fifo = Policy::Fifo(RtPriority::MIN);
+    let (fair, rt) = (bench.queued(1), bench.queued(0));
+    bench.on(0, |sched, cx| {
+        sched.sched_setscheduler(cx, rt, fifo).unwrap();
+        let waits = sched.add_task(&TaskSpec { policy: fifo, ..TaskSpec::new("waits", ProgramId::new(0)) }, CpuMask::first_n(2));
+        sched.sched_fork(cx, None, waits);
+        sched.wake_up_new_task(cx, waits, Some(cpu(0)));
+        sched.push_tasks::<RtRq>(cx, cpu(0));
+        assert_eq!((sched.task(waits).cpu, sched.rqs[cpu(1)].curr, sched.rqs[cpu(1)].need_resched), (cpu(1), Some(fair), true));
+        assert!(!sched.rqs[cpu(1)].clock_skip.requested);
+    });
 }

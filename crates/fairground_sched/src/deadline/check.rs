@@ -20,6 +20,13 @@ impl Sched {
         matches!(self.rqs[cpu].dl.queue.first(), Some((_, DlSe::FairServer(_))))
     }
 
+    /// The server of the fair class of a CPU: runtime that is left, ns, its deadline by the clock of the run queue, whether it is
+    /// active, whether it is throttled; `None`: it is not at work.
+    pub fn fair_server(&self, cpu: CpuId) -> Option<(i64, u64, bool, bool)> {
+        let server = &self.rqs[cpu].dl.server;
+        self.dl_root.serves.then_some((server.runtime, server.deadline, server.active, server.throttled))
+    }
+
     /// What is left of the runtime of a deadline task, ns, and its deadline by the clock of its run queue.
     pub fn dl_state(&self, task: TaskId) -> Option<(i64, u64)> {
         let entity = &self.tasks[task].dl;

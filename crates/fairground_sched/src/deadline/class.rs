@@ -62,6 +62,7 @@ impl Sched {
                         cx.decide(Reason::PickServed, Some(task), 0);
                         return Some(task);
                     }
+                    None if self.profile.fair_server_stop.outlasts_tasks() => self.dl_server_stop(cx, cx.cpu),
                     None => {
                         self.dl_mut(se).yielded = true;
                         self.update_curr_dl_se(cx, se, Ns::ZERO);

@@ -121,7 +121,7 @@ impl DlEntity {
     /// Kernel: deadline.c dl_entity_overflow(), v4.12–
     fn overflows(&self, now: u64) -> bool {
         let left = (self.dl_deadline >> DL_SCALE).wrapping_mul((self.runtime >> DL_SCALE) as u64);
-        let right = ((self.deadline - now) >> DL_SCALE).wrapping_mul(self.dl_runtime >> DL_SCALE);
+        let right = (self.deadline.wrapping_sub(now) >> DL_SCALE).wrapping_mul(self.dl_runtime >> DL_SCALE);
         (right.wrapping_sub(left) as i64) < 0
     }
 
@@ -145,27 +145,35 @@ impl DlEntity {
     }
 
     /// It wakes up: it goes on with what it has if that is no more than its share. `revises`: with a deadline before the period,
-    /// what it has is cut to its share where a new period would give it more.
+    /// what it has is cut to its share where a new period would give it more. `revises_server`: so has a server that runs in this
+    /// period, and one that begins a new period is put off.
     ///
     /// Kernel: deadline.c update_dl_entity(), update_dl_revised_wakeup(), v4.12–
-    pub(super) fn wake(&mut self, now: u64, revises: bool) {
+    pub(super) fn wake(&mut self, now: u64, revises: bool, revises_server: bool) {
         let past = self.deadline < now;
         if past || self.overflows(now) {
-            if revises && !past && !self.is_implicit() {
+            let serves_on = revises_server && self.defer_running;
+            if revises && !past && (!self.is_implicit() || serves_on) {
                 let laxity = self.deadline - now;
                 self.runtime = (self.dl_density.wrapping_mul(laxity) >> BW_SHIFT) as i64;
                 return;
             }
+            self.defer_running &= !revises_server;
             self.begin_period(now);
         } else if self.defer && !self.defer_running {
             (self.throttled, self.defer_armed) = (true, true);
         }
     }
 
-    /// It gets runtime again: that of as many periods as it has used. The deadline goes with it.
+    /// It gets runtime again: that of as many periods as it has used. The deadline goes with it. A server that was put off has a
+    /// period that begins now.
     ///
     /// Kernel: deadline.c replenish_dl_entity(), v4.12–
     pub(super) fn replenish(&mut self, now: u64) {
+        if self.defer_armed && self.overflows(now) {
+            // What it was put off for would be more than its share of what is left.
+            (self.deadline, self.runtime) = (now + self.dl_deadline, self.dl_runtime as i64);
+        }
         if self.yielded && self.runtime > 0 {
             self.runtime = 0;
         }

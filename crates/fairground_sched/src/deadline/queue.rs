@@ -71,9 +71,10 @@ impl Sched {
             return;
         }
         let revises = self.profile.dl_bandwidth != DlBandwidth::WallTime;
+        let outlasts = self.profile.fair_server_stop.outlasts_tasks();
         let entity = self.dl_mut(se);
         match comes {
-            Comes::Wakes => entity.wake(now, revises),
+            Comes::Wakes => entity.wake(now, revises, outlasts),
             Comes::Replenished => self.replenish_dl_entity(cx, se),
             Comes::Restored if entity.deadline < now => entity.setup_new(now),
             Comes::Restored | Comes::Moved => {}

@@ -6,10 +6,10 @@
 //!     fair tasks run by themselves ──► runtime goes down, the point moves on; all of it used: a new period
 //!     timer, and they have not       ──► queued: its deadline is among those of tasks, and the fair class picks
 //!     runtime used up                ──► throttled to the end of the period, then again, until fair tasks run by themselves
-//! last one leaves ──► stopped
+//! last one leaves ──► stopped (seam `fair_server_stop`: at once, or when it would run)
 //! ```
 //!
-//! It is at work from the first task of a higher class on: before, it would decide nothing.
+//! Where no task is of a higher class, or will be, it would decide nothing, and is not at work.
 
 use super::DlSe;
 use super::queue::Comes;
@@ -29,9 +29,14 @@ const FAIR_SERVER: DlParams =
 pub(super) const FAIR_SERVER_BW: u64 = (FAIR_SERVER.runtime.0 << super::entity::BW_SHIFT) / FAIR_SERVER.period.0;
 
 impl Sched {
+    /// Some task will have this policy: servers of the fair class that will decide something are at work from the start.
+    pub fn expect_policy(&mut self, policy: Policy) {
+        self.note_class(policy);
+    }
+
     /// A task has this policy from now on. With the first one above the fair class the servers begin their work.
     pub(crate) fn note_class(&mut self, policy: Policy) {
-        let begins = self.profile.rt_bandwidth == RtBandwidth::FairServer && !policy.is_fair();
+        let begins = self.profile.rt_bandwidth == RtBandwidth::FairServer && !policy.is_fair() && !self.is_led();
         if !begins || std::mem::replace(&mut self.dl_root.serves, true) {
             return;
         }
@@ -51,15 +56,29 @@ impl Sched {
                 let starts = self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running > 0 && !self.rqs[cpu].dl.server.active;
                 if starts && self.rqs[cpu].online {
                     self.update_rq_clock(cx, cpu);
-                    self.start_or_stop_server(cx, cpu);
+                    self.dl_server_start(cx, cpu);
                 }
             }
         }
     }
 
+    /// A fair task was queued on a CPU, and is not counted among its tasks yet: with the first one the server starts, and idle time
+    /// up to now is accounted.
+    ///
+    /// Kernel: fair.c enqueue_task_fair(), v6.12–
+    #[inline]
+    pub(crate) fn fair_task_comes(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        if self.dl_root.serves && self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running == 1 {
+            if self.rqs[cpu].nr_running == 0 {
+                self.dl_server_update_idle_time(cpu);
+            }
+            self.fair_server_follows(cx, cpu);
+        }
+    }
+
     /// The fair tasks of a CPU have become some, or none: its server follows.
     ///
-    /// Kernel: fair.c enqueue_task_fair(), dequeue_entities(), throttle_cfs_rq(), unthrottle_cfs_rq(), v6.12–
+    /// Kernel: fair.c dequeue_entities(), throttle_cfs_rq(), unthrottle_cfs_rq(), v6.12–
     #[inline]
     pub(crate) fn fair_server_follows(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         if self.dl_root.serves {
@@ -72,26 +91,22 @@ impl Sched {
         let has_tasks = self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running > 0;
         match (has_tasks, self.rqs[cpu].dl.server.active) {
             (true, false) => self.dl_server_start(cx, cpu),
-            (false, true) => self.dl_server_stop(cx, cpu),
+            (false, true) if !self.profile.fair_server_stop.outlasts_tasks() => self.dl_server_stop(cx, cpu),
             _ => {}
         }
     }
 
     /// Kernel: deadline.c dl_server_start(), v6.12–
     fn dl_server_start(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        self.dl_server_update_idle_time(cpu);
         let se = DlSe::FairServer(cpu);
         self.rqs[cpu].dl.server.active = true;
         self.enqueue_dl_entity(cx, se, Comes::Wakes);
         let deadline = self.rqs[cpu].dl.server.deadline;
-        let later = |task| self.is_dl(task) && self.tasks[task].dl.deadline <= deadline;
-        if self.rqs[cpu].curr.is_some_and(|curr| !self.tasks[curr].policy.is_fair() && !later(curr)) {
-            self.resched_curr(cx, cpu);
-        }
+        self.resched_for_deadline(cx, cpu, deadline);
     }
 
     /// Kernel: deadline.c dl_server_stop(), v6.12–
-    fn dl_server_stop(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+    pub(super) fn dl_server_stop(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let se = DlSe::FairServer(cpu);
         self.dequeue_dl_entity(se);
         self.task_non_contending(cx, se, false);
@@ -137,12 +152,12 @@ impl Sched {
         if !self.dl_root.serves || rq.curr.is_some() || rq.stop_running {
             return;
         }
-        let now = rq.clocks.clock_task;
-        let idle = now.saturating_sub(std::mem::replace(&mut rq.dl.idle_since, now));
         let server = &mut rq.dl.server;
         if server.runtime < 0 {
             return;
         }
+        let now = rq.clocks.clock_task;
+        let idle = now.saturating_sub(std::mem::replace(&mut rq.dl.idle_since, now));
         server.runtime -= idle as i64;
         if server.runtime < 0 {
             (server.defer_running, server.runtime) = (false, 0);

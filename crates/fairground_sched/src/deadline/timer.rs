@@ -97,7 +97,8 @@ impl Sched {
                 self.queue_dl_task(cx, task, Comes::Replenished);
             }
             DlSe::FairServer(_) => {
-                if self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running == 0 {
+                let outlasts = self.profile.fair_server_stop.outlasts_tasks();
+                if !outlasts && self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running == 0 {
                     return self.replenish_dl_entity(cx, se);
                 }
                 let entity = self.dl(se);

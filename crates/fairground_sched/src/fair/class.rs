@@ -6,10 +6,19 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::group::Tell;
 use crate::sched::load_weight;
-use crate::seam::MigrateDetach;
 use crate::seam::TickPreempt;
+use crate::seam::{FirstSet, MigrateDetach, ProtectionSet};
 use crate::task::TaskState;
 use fairground_stdx::{CpuId, Ns, SeId, TaskId};
+
+/// Why an entity is set to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Set {
+    /// It was picked.
+    Picked,
+    /// It ran before, and was put down for a change.
+    Again,
+}
 
 impl Sched {
     /// Kernel: core.c activate_task(), v4.12–
@@ -60,13 +69,34 @@ impl Sched {
     /// A queued task gets the CPU: its slice and its accounting begin.
     ///
     /// Kernel: fair.c set_next_task_fair(), v4.12–
-    pub(crate) fn set_next_task_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+    pub(crate) fn set_next_task_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, how: Set) {
         let mut level = Some(self.tasks[task].se);
         while let Some(se) = level {
-            self.set_next_entity(cx, se);
+            self.set_next_entity(cx, se, how);
             level = self.ses[se].parent;
         }
         self.charge_at_set_next(cx, task);
+    }
+
+    /// A task gets a CPU that is idle, or leaves another class. What is below a group is aged after the group's own entity where kernels
+    /// pick and set level by level: what a queue there has to tell goes up the next time only.
+    ///
+    /// Kernel: fair.c pick_next_task_fair() at `simple:`, set_next_task_fair() from v6.12, v4.12–
+    pub(crate) fn set_first_task_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        match self.profile.first_set {
+            FirstSet::BottomUp => self.set_next_task_fair(cx, task, Set::Picked),
+            FirstSet::TopDown => {
+                self.set_next_from_top(cx, self.tasks[task].se);
+                self.charge_at_set_next(cx, task);
+            }
+        }
+    }
+
+    fn set_next_from_top(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
+        if let Some(parent) = self.ses[se].parent {
+            self.set_next_from_top(cx, parent);
+        }
+        self.set_next_entity(cx, se, Set::Picked);
     }
 
     /// One task follows another: the groups that both lie in go on.
@@ -81,12 +111,12 @@ impl Sched {
                 pse = self.above(pse);
             }
             if depth >= other {
-                self.set_next_entity(cx, se);
+                self.set_next_entity(cx, se, Set::Picked);
                 se = self.above(se);
             }
         }
         self.put_prev_entity(cx, pse);
-        self.set_next_entity(cx, se);
+        self.set_next_entity(cx, se, Set::Picked);
         self.charge_at_set_next(cx, next);
     }
 
@@ -107,7 +137,7 @@ impl Sched {
     }
 
     /// Kernel: fair.c set_next_entity(), v4.12–
-    fn set_next_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
+    fn set_next_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, how: Set) {
         self.clear_buddies(self.ses[se].cfs_rq, se);
         let mut level = self.level(se);
         if level.se.on_rq {
@@ -115,7 +145,8 @@ impl Sched {
             self.waiting_changed(self.ses[se].cfs_rq);
             self.update_load_avg(cx, se, Tell::Group);
             level = self.level(se);
-            if level.profile.pick.is_eevdf() {
+            let sets = how == Set::Picked || level.profile.protection_set == ProtectionSet::EachSet;
+            if sets && level.profile.pick.is_eevdf() {
                 level.set_protection();
             }
         }

@@ -52,7 +52,7 @@ impl Level<'_> {
             return Some(Reason::TickDeadlinePassed);
         }
         match self.profile.protection {
-            Protection::Vprot => (!self.se.has_protection_left()).then_some(Reason::TickProtectionOver),
+            Protection::Vprot | Protection::VprotInLag => (!self.se.has_protection_left()).then_some(Reason::TickProtectionOver),
             Protection::DeadlineMark => {
                 let unsafe_now = self.profile.feats.has(Feat::PREEMPT_SHORT) && !self.se.has_deadline_mark();
                 (unsafe_now && !self.is_eligible()).then_some(Reason::TickNotEligible)
@@ -64,7 +64,7 @@ impl Level<'_> {
     /// Why the running entity goes on.
     pub(super) fn turn_goes_on(&self) -> Reason {
         let protected = match self.profile.protection {
-            Protection::Vprot => self.se.has_protection_left(),
+            Protection::Vprot | Protection::VprotInLag => self.se.has_protection_left(),
             Protection::DeadlineMark | Protection::None => self.se.has_deadline_mark(),
         };
         if self.cfs_rq.nr_running == 1 {

@@ -5,7 +5,7 @@ use crate::ctx::Ctx;
 use crate::fair::enqueue::Counted;
 use crate::fair::group::Tell;
 use crate::fair::{CfsRq, DequeueFlags};
-use crate::seam::DelayedLag;
+use crate::seam::{DelayedLag, DelayedRequeue};
 use crate::task::TaskState;
 use fairground_model::Reason;
 use fairground_model::features::Feat;
@@ -58,7 +58,7 @@ impl Sched {
         self.clear_delayed(se);
         let entity = &mut self.ses[se];
         if self.profile.feats.has(Feat::DELAY_ZERO) {
-            entity.vlag = entity.vlag.min(0);
+            entity.set_vlag(self.profile.protection, entity.vlag.min(0));
         }
     }
 
@@ -106,6 +106,9 @@ impl Sched {
     /// Kernel: fair.c requeue_delayed_entity(), v6.12–
     pub(crate) fn requeue_delayed_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
         let cfs_rq = self.ses[se].cfs_rq;
+        if self.profile.delayed_requeue == DelayedRequeue::Now {
+            self.update_curr(cx, cfs_rq);
+        }
         let mut reason = Reason::DelayRequeue;
         if self.gained_while_delayed(cx, cfs_rq, se) {
             self.place_anew(cx, cfs_rq, se);
@@ -129,7 +132,7 @@ impl Sched {
         }
         let gained = cut && self.ses[se].vlag > 0;
         if gained {
-            self.ses[se].vlag = 0;
+            self.ses[se].set_vlag(self.profile.protection, 0);
         }
         gained
     }

@@ -69,6 +69,7 @@ impl Sched {
             level = self.next_level(cx, se);
         }
         if !stops {
+            self.fair_task_comes(cx, self.tasks[task].cpu);
             self.add_nr_running(self.tasks[task].cpu, 1);
             if wakes {
                 self.update_overutilized_status(self.tasks[task].cpu);
@@ -76,7 +77,6 @@ impl Sched {
         }
         self.cfs_tasks_add(self.tasks[task].cpu, task, End::Head);
         self.mark_if_throttled(cx, task);
-        self.fair_server_follows(cx, self.tasks[task].cpu);
         self.hrtick_update(cx, self.tasks[task].cpu, true);
     }
 
@@ -92,9 +92,12 @@ impl Sched {
         cx.meter.count(Op::Dequeue);
         let se = self.tasks[task].se;
         let (sleep, delayed) = (flags.has(DequeueFlags::SLEEP), self.ses[se].sched_delayed);
-        let sample_first = self.profile.util_est_sample == UtilEstSample::BeforeDequeue;
-        if sample_first && !delayed {
-            self.util_est_dequeue(cx, task, sleep);
+        let sample = self.profile.util_est_sample;
+        if sample != UtilEstSample::AfterDequeue && !delayed {
+            self.util_est_dequeue(task);
+            if sleep && sample == UtilEstSample::BeforeDequeue {
+                self.util_est_update(cx, task);
+            }
         }
         // Who leaves at last is made runnable before it is counted out.
         let runnable = u32::from(sleep || flags.has(DequeueFlags::DELAYED) || !delayed);
@@ -103,8 +106,11 @@ impl Sched {
             return false;
         }
         self.cfs_tasks_remove(self.tasks[task].cpu, task);
-        if !sample_first {
-            self.util_est_dequeue(cx, task, sleep);
+        if sample == UtilEstSample::AfterDequeue {
+            self.util_est_dequeue(task);
+            if sleep {
+                self.util_est_update(cx, task);
+            }
         }
         self.hrtick_update(cx, self.tasks[task].cpu, false);
         true

@@ -7,7 +7,7 @@ use crate::fair::level::Level;
 use crate::fair::steps::step;
 use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, DequeueFlags, SchedEntity};
-use crate::pelt::{CfsRqLoad, PeltFamily, SeLoad};
+use crate::pelt::{CfsRqLoad, PeltFamily, SeLoad, UtilEstSample};
 use crate::profile::Profile;
 use crate::seam::{AttachNew, GroupLoad, MigrateDetach, ScaleLoadDown, SleeperClock};
 use fairground_model::features::Feat;
@@ -132,7 +132,9 @@ impl Sched {
         }
         let cfs_rq = self.ses[se].cfs_rq;
         let now = self.cfs_rq_clock_pelt(cfs_rq);
-        self.sync_entity(cx, se, now);
+        // Not a blocked update in the kernel: its utilisation counts as changed, so that the next sleep is a sample.
+        let updated = self.sync_entity(cx, se, now);
+        self.pelt_se[se].util_est.unchanged &= !updated;
         self.update_cfs_rq_load_avg(cx, cfs_rq);
         self.detach_entity_load_avg(cx, se);
         self.propagate_entity_cfs_rq(cx, se);
@@ -179,14 +181,14 @@ impl Sched {
         self.sync_entity(cx, se, now);
     }
 
-    /// Ages a blocked entity to `now`.
+    /// Ages a blocked entity to `now`. Whether its averages are others.
     ///
     /// Kernel: fair.c sync_entity_load_avg(), v4.12–
-    pub(super) fn sync_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, now: u64) {
+    pub(super) fn sync_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, now: u64) -> bool {
         let scale = cx.scale(self.cfs_rqs[self.ses[se].cfs_rq].cpu);
         let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
         cx.meter.count_n(Op::PeltScale, self.profile.pelt.scalings(now, &self.pelt_se[se]));
-        self.profile.pelt.update_blocked_se(now, &mut self.pelt_se[se], weight, weight, scale);
+        self.profile.pelt.update_blocked_se(now, &mut self.pelt_se[se], weight, weight, scale)
     }
 
     /// Changes the weight of an entity that is on no queue; its share of the queue's load follows.
@@ -197,7 +199,7 @@ impl Sched {
         let cfs_rq = self.ses[se].cfs_rq;
         let (old, new) = (down.apply(self.ses[se].load.weight()), down.apply(load.weight()));
         if self.profile.place.keeps_lag() {
-            self.ses[se].scale_lag(self.profile.reweight, load);
+            self.ses[se].scale_lag(&self.profile, load);
         }
         self.ses[se].load = load;
         if self.pelt_se[se].last_update_time != 0 {
@@ -217,19 +219,38 @@ impl Sched {
         }
     }
 
-    /// Kernel: fair.c util_est_dequeue(), util_est_update(), v4.17–
+    /// Kernel: fair.c util_est_dequeue(), v4.17–
     #[inline]
-    pub(crate) fn util_est_dequeue(&mut self, cx: &Ctx<'_, '_>, task: TaskId, sleep: bool) {
-        if !self.profile.feats.has(Feat::UTIL_EST) {
-            return;
+    pub(crate) fn util_est_dequeue(&mut self, task: TaskId) {
+        if self.profile.feats.has(Feat::UTIL_EST) {
+            let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
+            self.group_stats.cpu_changes(cpu);
+            self.profile.util_est.dequeue(&mut self.pelt_cfs[self.rqs[cpu].cfs], &self.pelt_se[se]);
         }
-        let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
-        let rule = self.profile.util_est;
-        self.group_stats.cpu_changes(cpu);
-        rule.dequeue(&mut self.pelt_cfs[self.rqs[cpu].cfs], &self.pelt_se[se]);
-        if sleep {
+    }
+
+    /// `task` goes to sleep: a sample of its utilisation.
+    ///
+    /// Kernel: fair.c util_est_update(), v4.17–
+    #[inline]
+    pub(crate) fn util_est_update(&mut self, cx: &Ctx<'_, '_>, task: TaskId) {
+        if self.profile.feats.has(Feat::UTIL_EST) {
+            let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
             let fastup = self.profile.feats.has(Feat::UTIL_EST_FASTUP);
-            rule.update(&mut self.pelt_se[se], cx.machine.cpus[cpu].capacity, fastup);
+            self.profile.util_est.update(&mut self.pelt_se[se], cx.machine.cpus[cpu].capacity, fastup);
+        }
+    }
+
+    /// `se`, whose averages have just been brought up to date, goes to sleep: the sample of a task is due here where it is taken
+    /// within the dequeue.
+    ///
+    /// Kernel: fair.c update_load_avg() with UPDATE_UTIL_EST, v7.2–
+    #[inline]
+    pub(crate) fn sample_within_dequeue(&mut self, cx: &Ctx<'_, '_>, se: SeId, flags: DequeueFlags) {
+        let falls_asleep = flags.has(DequeueFlags::SLEEP) && !flags.has(DequeueFlags::DELAYED);
+        if let (UtilEstSample::WithinDequeue, true, Some(task)) = (self.profile.util_est_sample, falls_asleep, self.ses[se].task)
+        {
+            self.util_est_update(cx, task);
         }
     }
 }

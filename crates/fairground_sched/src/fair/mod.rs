@@ -84,6 +84,7 @@ mod wakeup_preempt;
 pub mod weight;
 mod yield_task;
 
+pub(crate) use class::Set;
 pub(crate) use energy::Energy;
 pub use entity::{CfsRq, SchedEntity};
 pub(crate) use entity::{DequeueFlags, EnqueueFlags};

@@ -15,7 +15,7 @@ use crate::fair::SchedEntity;
 use crate::fair::weight::{Division, calc_delta_fair};
 use crate::seam::Protection;
 use fairground_model::features::{Feat, FeatSet};
-use fairground_stdx::{CfsRqId, SeId};
+use fairground_stdx::{CfsRqId, SeId, Vruntime};
 
 impl SchedEntity {
     /// Whether its deadline is still the one that it was picked with (the kernel keeps the mark in `vlag`).
@@ -40,15 +40,33 @@ impl SchedEntity {
     pub(super) fn cancel_protection(&mut self, rule: Protection) {
         match rule {
             Protection::DeadlineMark if self.has_deadline_mark() => self.vprot = self.deadline.plus(1),
-            Protection::Vprot if self.has_protection_left() => self.vprot = self.vruntime,
-            Protection::None | Protection::DeadlineMark | Protection::Vprot => {}
+            Protection::Vprot | Protection::VprotInLag if self.has_protection_left() => self.set_vprot(rule, self.vruntime),
+            Protection::None | Protection::DeadlineMark | Protection::Vprot | Protection::VprotInLag => {}
         }
     }
 
     /// Its protection ends at the latest when it has run `slice` from here.
-    fn protect_no_longer_than(&mut self, how: Division, slice: u64) {
+    fn protect_no_longer_than(&mut self, rule: Protection, how: Division, slice: u64) {
         let end = self.vruntime.plus(calc_delta_fair(how, slice, &mut self.load));
-        self.vprot = self.vprot.min(end);
+        self.set_vprot(rule, self.vprot.min(end));
+    }
+
+    /// Stores the end of its protection; where the kernel has one field for both it is the lag, too.
+    ///
+    /// Kernel: sched.h struct sched_entity, a union of vlag and vprot, v6.17–v6.18
+    pub(super) fn set_vprot(&mut self, rule: Protection, vprot: Vruntime) {
+        self.vprot = vprot;
+        if rule == Protection::VprotInLag {
+            self.vlag = vprot.0 as i64;
+        }
+    }
+
+    /// Stores its lag, likewise.
+    pub(super) fn set_vlag(&mut self, rule: Protection, vlag: i64) {
+        self.vlag = vlag;
+        if rule == Protection::VprotInLag {
+            self.vprot = Vruntime(vlag as u64);
+        }
     }
 }
 
@@ -59,7 +77,7 @@ impl Protection {
         match self {
             Protection::None => false,
             Protection::DeadlineMark => feats.has(Feat::RUN_TO_PARITY) && se.has_deadline_mark(),
-            Protection::Vprot => se.has_protection_left(),
+            Protection::Vprot | Protection::VprotInLag => se.has_protection_left(),
         }
     }
 }
@@ -70,8 +88,9 @@ impl Level<'_> {
     /// Kernel: fair.c set_protect_slice(), v6.15– (set_next_entity() before)
     #[inline]
     pub(super) fn set_protection(&mut self) {
-        self.se.vprot = self.se.deadline;
-        if self.profile.protection != Protection::Vprot {
+        let rule = self.profile.protection;
+        self.se.set_vprot(rule, self.se.deadline);
+        if !rule.is_vprot() {
             return;
         }
         let limit = match self.profile.feats.has(Feat::RUN_TO_PARITY) {
@@ -79,7 +98,7 @@ impl Level<'_> {
             false => self.tunables.normalized_base_slice_ns,
         };
         if limit < self.se.slice {
-            self.se.protect_no_longer_than(self.profile.division(), limit);
+            self.se.protect_no_longer_than(rule, self.profile.division(), limit);
         }
     }
 }
@@ -89,9 +108,9 @@ impl Sched {
     ///
     /// Kernel: fair.c update_protect_slice(), v6.17–
     pub(super) fn shrink_protection(&mut self, cfs_rq: CfsRqId, curr: SeId) {
-        let how = self.profile.division();
+        let (rule, how) = (self.profile.protection, self.profile.division());
         let waiting = self.cfs_rqs[cfs_rq].deadlines.min_slice().unwrap_or(u64::MAX);
         let entity = &mut self.ses[curr];
-        entity.protect_no_longer_than(how, waiting.min(entity.slice));
+        entity.protect_no_longer_than(rule, how, waiting.min(entity.slice));
     }
 }

@@ -46,6 +46,7 @@ impl UtilEstRule {
             UtilEstRule::FlagInSample => flag_in_sample(task),
             UtilEstRule::TwoValues => two_values(task, cpu_capacity, fastup),
             UtilEstRule::SingleValue => single_value(task, cpu_capacity),
+            UtilEstRule::SingleValueDecays => single_value(task, u32::MAX),
         };
         if let Some((enqueued, ewma)) = stored {
             task.util_est = UtilEst { enqueued, ewma, unchanged: true };
@@ -57,7 +58,7 @@ impl UtilEstRule {
         match self {
             UtilEstRule::None => 0,
             UtilEstRule::FlagInSample => self.task_estimate(task) | 1,
-            UtilEstRule::TwoValues | UtilEstRule::SingleValue => self.task_estimate(task),
+            UtilEstRule::TwoValues | UtilEstRule::SingleValue | UtilEstRule::SingleValueDecays => self.task_estimate(task),
         }
     }
 
@@ -65,7 +66,9 @@ impl UtilEstRule {
     fn last_sample(self, est: &UtilEst) -> u32 {
         match self {
             UtilEstRule::FlagInSample => (est.enqueued & !1) | u32::from(est.unchanged),
-            UtilEstRule::None | UtilEstRule::TwoValues | UtilEstRule::SingleValue => est.enqueued,
+            UtilEstRule::None | UtilEstRule::TwoValues | UtilEstRule::SingleValue | UtilEstRule::SingleValueDecays => {
+                est.enqueued
+            }
         }
     }
 }
@@ -91,8 +94,8 @@ fn two_values(task: &SchedAvg, cpu_capacity: u32, fastup: bool) -> Option<(u32, 
     (sample <= cpu_capacity).then(|| (sample, quarter_step(ewma, diff)))
 }
 
-/// The value to store, v6.8–. It lies in `ewma`; `enqueued` stays 0.
-fn single_value(task: &SchedAvg, cpu_capacity: u32) -> Option<(u32, u32)> {
+/// The value to store, v6.8–. It lies in `ewma`; `enqueued` stays 0. A fall below it counts up to a use of `most` only.
+fn single_value(task: &SchedAvg, most: u32) -> Option<(u32, u32)> {
     let (util, ewma) = (task.util_avg, task.util_est.ewma);
     let diff = i64::from(util) - i64::from(ewma);
     if diff >= 0 {
@@ -101,7 +104,7 @@ fn single_value(task: &SchedAvg, cpu_capacity: u32) -> Option<(u32, u32)> {
     if within_margin(diff) {
         return Some((0, ewma));
     }
-    if util > cpu_capacity {
+    if util > most {
         return None;
     }
     let held_up = i64::from(util) + UTIL_EST_MARGIN < task.runnable_avg as i64;
@@ -155,6 +158,17 @@ mod tests {
         let mut cfs = SchedAvg::default();
         rule.enqueue(&mut cfs, &task);
         assert_eq!(cfs.util_est.enqueued, 401);
+    }
+
+    /// On a CPU of 256 a task used 400 of 512: up to v6.15 that is no sample.
+    #[test]
+    fn who_used_more_than_its_cpu_has_is_averaged_from_v6_16_on() {
+        for (rule, ewma, unchanged) in [(UtilEstRule::SingleValue, 512, false), (UtilEstRule::SingleValueDecays, 484, true)] {
+            let mut task = SchedAvg { util_avg: 400, runnable_avg: 400, ..SchedAvg::default() };
+            task.util_est.ewma = 512;
+            rule.update(&mut task, 256, true);
+            assert_eq!((task.util_est.ewma, task.util_est.unchanged), (ewma, unchanged), "{rule:?}");
+        }
     }
 
     #[test]

@@ -39,8 +39,8 @@ const RULES: &[Rule] = &[
         sentence: "a rule of seam `util_est` needs the switch UTIL_EST, which this kernel does not have",
     },
     Rule {
-        breaks: |p| p.util_est == UtilEstRule::SingleValue && !p.pelt.counts_tasks(),
-        sentence: "`single-value` of seam `util_est` reads runnable_avg, which only family d of seam `pelt` has",
+        breaks: |p| matches!(p.util_est, UtilEstRule::SingleValue | UtilEstRule::SingleValueDecays) && !p.pelt.counts_tasks(),
+        sentence: "`single-value` and `single-value-decays` of seam `util_est` read runnable_avg, which only family d of seam `pelt` has",
     },
     Rule {
         breaks: |p| p.pick.is_eevdf() != (p.place == Place::Lag),
@@ -67,8 +67,8 @@ const RULES: &[Rule] = &[
         sentence: "`sleeper-credit` of seam `place` places new tasks relative to their parent's queue, which is `at-fork`",
     },
     Rule {
-        breaks: |p| p.feats.has(Feat::DELAY_DEQUEUE) && p.util_est_sample != UtilEstSample::BeforeDequeue,
-        sentence: "with DELAY_DEQUEUE a dequeue may end a task's time on the queue later, so `util_est_sample` must be `before-dequeue`",
+        breaks: |p| p.feats.has(Feat::DELAY_DEQUEUE) && p.util_est_sample == UtilEstSample::AfterDequeue,
+        sentence: "with DELAY_DEQUEUE a dequeue may end a task's time on the queue later, so `util_est_sample` must be `before-dequeue` or `within-dequeue`",
     },
     Rule {
         breaks: |p| p.pick.is_eevdf() != (p.reweight != Reweight::KeepsVruntime),
@@ -83,11 +83,11 @@ const RULES: &[Rule] = &[
         sentence: "`charge` of seam `throttle_at` marks the task that runs, so seam `throttle` must be `on-user-return`",
     },
     Rule {
-        breaks: |p| p.fork_preempts == ForkPreempts::OnlyIfShort && p.protection != Protection::Vprot,
+        breaks: |p| p.fork_preempts == ForkPreempts::OnlyIfShort && !p.protection.is_vprot(),
         sentence: "`only-if-short` of seam `fork_preempts` shrinks the protection that only `vprot` of seam `protection` has",
     },
     Rule {
-        breaks: |p| p.reweight == Reweight::WithProtection && p.protection != Protection::Vprot,
+        breaks: |p| p.reweight == Reweight::WithProtection && !p.protection.is_vprot(),
         sentence: "`with-protection` of seam `reweight` scales the protection that only `vprot` of seam `protection` has",
     },
 ];

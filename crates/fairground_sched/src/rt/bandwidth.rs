@@ -26,11 +26,11 @@ pub(crate) const RT_RUNTIME: Ns = Ns::from_ms(950);
 
 impl Sched {
     fn rt_bandwidth_enabled(&self) -> bool {
-        self.profile.rt_bandwidth == RtBandwidth::Throttle
+        self.profile.rt_bandwidth == RtBandwidth::Throttle && !self.is_led()
     }
 
     /// What real-time tasks of a CPU may run in a period, ns.
-    fn rt_runtime(&self, cpu: CpuId) -> u64 {
+    pub(super) fn rt_runtime(&self, cpu: CpuId) -> u64 {
         RT_RUNTIME.0.saturating_add_signed(self.rqs[cpu].rt.borrowed)
     }
 
@@ -85,12 +85,13 @@ impl Sched {
         }
     }
 
-    /// A real-time task is queued: the period timer runs from now on, and fires for the first time at once.
+    /// A real-time task is queued: the period timer runs from now on. It fires at the end of the period that it knew of last, or as soon
+    /// as a timer can if that is over: in 1 ns.
     ///
-    /// Kernel: rt.c start_rt_bandwidth(), v4.12–v6.11
+    /// Kernel: rt.c start_rt_bandwidth(), hrtimer.c hrtimer_forward() with no interval, v4.12–v6.11
     pub(super) fn start_rt_bandwidth(&mut self, cx: &mut Ctx<'_, '_>) {
         if self.rt_bandwidth_enabled() && self.rt.period_expires.is_none() {
-            let at = cx.clock();
+            let at = self.rt.period_ends.max(cx.clock() + Ns(1));
             self.rt.period_expires = Some(at);
             cx.requests.push(Request::RtPeriodTimer { at });
         }
@@ -106,7 +107,8 @@ impl Sched {
         for cpu in cx.machine.online.iter() {
             idle &= self.rt_period_begins(cx, cpu, periods);
         }
-        self.rt.period_expires = (!idle).then(|| expires + Ns(RT_PERIOD.0 * periods));
+        self.rt.period_ends = expires + Ns(RT_PERIOD.0 * periods);
+        self.rt.period_expires = (!idle).then_some(self.rt.period_ends);
         if let Some(at) = self.rt.period_expires {
             cx.requests.push(Request::RtPeriodTimer { at });
         }

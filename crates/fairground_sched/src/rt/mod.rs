@@ -17,11 +17,13 @@ mod lowest_rq;
 mod push_ipi;
 mod push_pull;
 mod queue;
+mod state;
 mod switched;
 
 use fairground_stdx::{CpuMask, Instant, TaskId};
 
 pub(crate) use bandwidth::{RT_PERIOD, RT_RUNTIME};
+pub use state::RtState;
 
 /// The priority number of a CPU on which no real-time task is queued.
 ///
@@ -97,12 +99,19 @@ pub(crate) struct RtRoot {
     overloaded: CpuMask,
     /// The period timer is armed, and when it fires.
     period_expires: Option<Instant>,
+    /// When the last period that it knew of ends.
+    period_ends: Instant,
     /// The round in which overloaded CPUs are asked to push.
     round: push_ipi::PushRound,
 }
 
 impl Default for RtRoot {
     fn default() -> RtRoot {
-        RtRoot { overloaded: CpuMask::EMPTY, period_expires: None, round: push_ipi::PushRound::default() }
+        RtRoot {
+            overloaded: CpuMask::EMPTY,
+            period_expires: None,
+            period_ends: Instant::ZERO,
+            round: push_ipi::PushRound::default(),
+        }
     }
 }

@@ -72,7 +72,6 @@ impl Sched {
         self.rqs[cpu].rt.push_asked = false;
         if self.has_pushable_tasks(cpu) {
             self.count_rq_lock(cx, cpu);
-            self.update_rq_clock(cx, cpu);
             self.push_tasks::<RtRq>(cx, cpu);
         }
         self.interrupt_next_rto_cpu(cx);

@@ -43,7 +43,7 @@ impl Sched {
     #[cold]
     pub(crate) fn pull_rt_task(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let overloaded = self.rt.overloaded;
-        if !self.rqs[cpu].online || overloaded.iter().all(|other| other == cpu) {
+        if self.is_led() || !self.rqs[cpu].online || overloaded.iter().all(|other| other == cpu) {
             return;
         }
         match self.profile.feats.has(Feat::RT_PUSH_IPI) {

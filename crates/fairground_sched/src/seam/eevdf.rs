@@ -38,12 +38,13 @@ seams! {
     }
     history { v(4, 12) => AsItIs, v(7, 2) => Bounded, }
 
-    /// When the entity of a group that comes back to its queue while it is the current one is placed.
-    CurrentPlace = current_place {
-        First "first" "Before its run time is accounted and its weight is set.",
-        AfterWeight "after-weight" "Like any other, after that.",
+    /// From when the lag of a delayed sleeper is that is wanted again, as it stands on its queue.
+    DelayedRequeue = delayed_requeue {
+        LastAccount "last-account" "From the last account of the running entity.",
+        Now "now" "From now: the running entity is accounted first.",
     }
-    history { v(4, 12) => First, v(7, 2) => AfterWeight, }
+    // Read in 7.2.13.
+    history { v(4, 12) => LastAccount, v(7, 2) => Now, }
 
     /// Which wakees may preempt by their deadlines (EEVDF).
     ForkPreempts = fork_preempts {

@@ -45,8 +45,19 @@ seams! {
         DeadlineMark "deadline-mark" "With RUN_TO_PARITY until the deadline that it was picked with moves, while it is eligible.",
         Vprot "vprot"
             "Until its virtual time passes a mark: its deadline, or earlier if a queued entity has a shorter slice (RUN_TO_PARITY).",
+        VprotInLag "vprot-in-lag"
+            "The same, but mark and lag are one field: another weight leaves a lag for a mark, and who is woken while a sleeper is on its CPU still a mark for its lag.",
     }
-    history { v(4, 12) => None, v(6, 6) => DeadlineMark, v(6, 17) => Vprot, }
+    // The last two were read in 6.18.15 and 7.2.13.
+    history { v(4, 12) => None, v(6, 6) => DeadlineMark, v(6, 17) => VprotInLag, v(7, 2) => Vprot, }
+
+    /// When the end of the protection is set.
+    ProtectionSet = protection_set {
+        EachSet "each-set" "Whenever an entity is set to run, also when it goes on after a change of its weight or group.",
+        AtPick "at-pick" "When it was picked: who goes on after a change keeps the old end, wherever it is in virtual time by now.",
+    }
+    // Read in 7.2.13.
+    history { v(4, 12) => EachSet, v(7, 2) => AtPick, }
 
     /// Whose slice a request is.
     TaskSlice = task_slice {
@@ -144,6 +155,13 @@ impl Place {
     #[inline]
     pub(crate) const fn keeps_lag(self) -> bool {
         matches!(self, Place::Lag)
+    }
+}
+
+impl Protection {
+    /// Whether an entity is safe until its virtual time passes a mark.
+    pub(crate) const fn is_vprot(self) -> bool {
+        matches!(self, Protection::Vprot | Protection::VprotInLag)
     }
 }
 

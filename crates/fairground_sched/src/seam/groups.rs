@@ -23,8 +23,10 @@ seams! {
     TgLoadUpdate = tg_load_update {
         OnChange "on-change" "Whenever its load has changed by more than a 64th of what it told.",
         OnceAMillisecond "once-a-millisecond" "The same, but at most once a millisecond.",
+        OnceByQueueClock "once-by-queue-clock" "The same, by the clock of the run queue as it was read last.",
     }
-    history { v(4, 12) => OnChange, v(6, 7) => OnceAMillisecond, }
+    // The last was read in 7.2.13.
+    history { v(4, 12) => OnChange, v(6, 7) => OnceAMillisecond, v(7, 2) => OnceByQueueClock, }
 
     /// When the queue of a group, in which nothing is queued and all sums are 0, is aged from outside no more.
     ///
@@ -77,12 +79,21 @@ seams! {
     }
     history { v(4, 12) => Base, v(6, 12) => SmallestBelow, }
 
-    /// Whether a running task that changes its group gives way.
-    MoveRunning = move_running {
-        GoesOn "goes-on" "It goes on.",
-        Resched "resched" "Its CPU picks anew: the new group may be less urgent.",
+    /// In which order a task and the groups above it are set to run where no fair task ran before.
+    FirstSet = first_set {
+        TopDown "top-down" "The outermost group first, level by level as they are picked.",
+        BottomUp "bottom-up" "The task first.",
     }
-    history { v(4, 12) => GoesOn, v(5, 4) => Resched, }
+    history { v(4, 12) => TopDown, v(6, 12) => BottomUp, }
+
+    /// Whether a CPU picks anew when a task changes its group there.
+    MoveRunning = move_running {
+        GoesOn "goes-on" "No: who runs goes on.",
+        Resched "resched" "If that is the running one: the new group may be less urgent.",
+        ReschedOrPreempt "resched-or-preempt" "The same; one that waits preempts as if it were woken.",
+    }
+    // The last was read in 7.2.13.
+    history { v(4, 12) => GoesOn, v(5, 4) => Resched, v(7, 2) => ReschedOrPreempt, }
 
     /// Whether a group may be idle as a whole.
     GroupIdle = group_idle {

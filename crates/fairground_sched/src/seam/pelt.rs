@@ -49,16 +49,22 @@ seams! {
         None "none" "Utilisation is not estimated.",
         FlagInSample "flag-in-sample" "Last sample and moving average; the flag in bit 0 takes part in the arithmetic.",
         TwoValues "two-values" "Last sample and moving average; with UTIL_EST_FASTUP the average follows a rise at once.",
-        SingleValue "single-value" "One value that follows a rise at once and averages only downwards, unless the task was held up.",
+        SingleValue "single-value"
+            "One value that follows a rise at once and averages only downwards, unless the task was held up, or used more than its CPU has.",
+        SingleValueDecays "single-value-decays" "The same, also if the task used more than its CPU has.",
     }
-    history { v(4, 12) => None, v(4, 17) => FlagInSample, v(5, 5) => TwoValues, v(6, 8) => SingleValue, }
+    history {
+        v(4, 12) => None, v(4, 17) => FlagInSample, v(5, 5) => TwoValues, v(6, 8) => SingleValue, v(6, 16) => SingleValueDecays,
+    }
 
     /// When the utilisation of a task that goes to sleep is sampled.
     UtilEstSample = util_est_sample {
         AfterDequeue "after-dequeue" "After its dequeue has brought its utilisation up to date.",
         BeforeDequeue "before-dequeue" "Before its dequeue: since its last update by then.",
+        WithinDequeue "within-dequeue" "Within its dequeue, be that delayed, as soon as its utilisation is up to date.",
     }
-    history { v(4, 12) => AfterDequeue, v(6, 12) => BeforeDequeue, }
+    // The last was read in 7.2.13.
+    history { v(4, 12) => AfterDequeue, v(6, 12) => BeforeDequeue, v(7, 2) => WithinDequeue, }
 
     /// How a stored weight becomes the small one of the formulas.
     ScaleLoadDown = scale_load_down {

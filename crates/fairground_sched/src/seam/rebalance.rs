@@ -66,7 +66,8 @@ seams! {
         Max "max" "As many as it has, at most 32.",
         PastPinned "past-pinned" "More than that while all so far were pinned.",
     }
-    history { v(4, 12) => Max, v(6, 1) => PastPinned, v(6, 12) => Max, }
+    // v6.1 of mainline goes past them; the stable kernel 6.1.187 does not.
+    history { v(4, 12) => Max, v(6, 2) => PastPinned, v(6, 12) => Max, }
 
     /// How the interval of a domain goes on after a balance.
     LbInterval = lb_interval {

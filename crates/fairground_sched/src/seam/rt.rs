@@ -1,4 +1,4 @@
-//! The seams of the real-time class; the second one is the deadline class's too.
+//! The seams of the real-time class; all but the first two are the deadline class's too.
 
 use super::seams;
 
@@ -12,12 +12,41 @@ seams! {
     }
     history { v(4, 12) => Throttle, v(6, 12) => FairServer, }
 
+    /// The server of the fair class: when it stops, and how it begins again.
+    FairServerStop = fair_server_stop {
+        Emptied "emptied" "It stops when no fair task is queued on its CPU any more; within its period it begins with what it had, or anew.",
+        Picked "picked" "It stops when it is its turn and it has no task, and waits for that while its CPU idles; within its period it begins with its share of the rest.",
+    }
+    // The recorded stable kernel 6.12.107 has what v6.17 has.
+    history { v(4, 12) => Emptied, v(6, 12) => Picked, v(6, 13) => Emptied, v(6, 17) => Picked, }
+
+    /// What becomes of a running real-time or deadline task that is picked again.
+    RepeatedRtPick = repeated_rt_pick {
+        Renewed "renewed" "It is put down and set anew: its time is accounted, and those that wait are pushed.",
+        Kept "kept" "It goes on as if nobody had asked.",
+    }
+    history { v(4, 12) => Renewed, v(6, 12) => Kept, }
+
+    /// To which of several CPUs that are equally good a real-time or deadline task goes.
+    PushSpread = push_spread {
+        First "first" "To the first one.",
+        Turns "turns" "To the one behind that which the deciding CPU found last.",
+    }
+    history { v(4, 12) => First, v(5, 11) => Turns, }
+
     /// When others may look at a CPU for real-time or deadline tasks that wait there, and when it pushes any.
     PushOverload = push_overload {
         NrMigratory "nr-migratory" "When two tasks of the class or more are queued, and one of them, be it the running one, may run elsewhere.",
         Pushable "pushable" "When a task of the class waits that may run elsewhere, be it the only one.",
     }
     history { v(4, 12) => NrMigratory, v(6, 7) => Pushable, }
+}
+
+impl FairServerStop {
+    /// Whether it waits for its turn without fair tasks.
+    pub(crate) fn outlasts_tasks(self) -> bool {
+        self == FairServerStop::Picked
+    }
 }
 
 impl PushOverload {

@@ -21,6 +21,13 @@ seams! {
     }
     history { v(4, 12) => WakeUp, v(7, 0) => PutIdle, }
 
+    /// What schedule() does on an idle CPU on which nothing is to run: who was woken is throttled, or gone already.
+    IdleReentry = idle_reentry {
+        Picks "picks" "It picks as ever, which is a newidle balance and the beginning of an idle time.",
+        Stays "stays" "It goes on idling at once.",
+    }
+    history { v(4, 12) => Picks, v(6, 12) => Stays, }
+
     /// Whether soft interrupts wait for their thread once it has been asked.
     SoftirqHandover = softirq_handover {
         Thread "thread" "While ksoftirqd of a CPU wants to run, soft interrupts raised there are left to it.",

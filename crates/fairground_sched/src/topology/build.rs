@@ -48,7 +48,8 @@ impl Topology {
             cpus: machine.cpus.ids().map(CpuDomains::alone).collect(),
             hz,
             short_intervals: profile.lb_interval.busy_is_one_less(),
-            max_load_balance_interval: hz * machine.online.weight() as u64 / 10,
+            // The CPU that came last did not count as on line yet when the kernel worked that out.
+            max_load_balance_interval: hz * (machine.online.weight() as u64 - 1).max(1) / 10,
             max_cpu_capacity: online().map(|cpu| capacity_orig[cpu]).max().unwrap_or(0),
             smt_active: online().any(|cpu| machine.cpus[cpu].smt.and(&machine.online).weight() > 1),
             threads: Threads::new(machine),

@@ -237,7 +237,7 @@ pub struct Topology {
     pub hz: u64,
     /// Busy CPUs balance a jiffy earlier than the interval says (from v5.10).
     pub short_intervals: bool,
-    /// Upper bound of every balance interval, jiffies: HZ * online CPUs / 10.
+    /// Upper bound of every balance interval, jiffies: HZ * CPUs / 10, those that were on line before the last one came.
     pub max_load_balance_interval: u64,
     /// Some CPU has two tasks or more (root_domain.overload).
     pub overload: bool,

@@ -41,7 +41,7 @@ const SEAMS: [(&str, &str); 33] = [
     ("avg_vruntime", "zero"),
     ("lag_limit", "largest-slice"),
     ("delayed_lag", "bounded"),
-    ("current_place", "after-weight"),
+    ("delayed_requeue", "now"),
     ("fork_preempts", "only-if-short"),
     ("reweight", "with-protection"),
     ("throttle_at", "charge"),

@@ -7,9 +7,13 @@ use fairground_stdx::{Instant, Ns, TaskId};
 
 /// Makes some tasks of some cases real-time tasks, at the beginning or later, by themselves or from outside.
 pub(crate) fn real_time(dice: &mut Dice, duration: Ns, set: &mut TaskSet) {
-    if !dice.once_in(4) {
-        return;
+    if dice.once_in(4) {
+        some_real_time(dice, duration, set);
     }
+}
+
+/// The same in each case.
+pub(super) fn some_real_time(dice: &mut Dice, duration: Ns, set: &mut TaskSet) {
     let share = dice.between(2, 6);
     for task in set.tasks.iter_mut() {
         if dice.once_in(share) {

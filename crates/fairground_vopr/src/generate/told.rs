@@ -1,6 +1,7 @@
 //! Systems of which a core beside ours is told all: free operations, ticks that never stop, fair tasks that no one moves by force.
 
 use super::machine::shape;
+use super::real_time::some_real_time;
 use super::{duration, groups, tasks};
 use crate::dice::Dice;
 use fairground_machine::machine::tick_of;
@@ -18,14 +19,22 @@ pub enum Told {
     Groups,
     /// Groups with quotas too.
     Quotas,
+    /// Real-time tasks besides fair ones, and changes between both classes; some run long enough for limits of the class.
+    RealTime,
 }
 
 pub(crate) fn told(seed: u64, profile: &Profile, hz: u32, what: Told) -> (Machine, Ns, TaskSet) {
     let mut machine = machine(&mut Dice::new(seed, 30), hz);
     machine.name = "random".into();
-    let duration = duration(&mut Dice::new(seed, 31), machine.cpus.len());
+    let mut duration = duration(&mut Dice::new(seed, 31), machine.cpus.len());
+    if what == Told::RealTime {
+        duration = duration.max(past_limits(&mut Dice::new(seed, 34), machine.cpus.len()));
+    }
     let mut set = tasks(&mut Dice::new(seed, 32), &machine, profile, duration);
-    if what != Told::Tasks {
+    if what == Told::RealTime {
+        some_real_time(&mut Dice::new(seed, 35), duration, &mut set);
+    }
+    if matches!(what, Told::Groups | Told::Quotas) {
         let mut dice = Dice::new(seed, 33);
         for _ in 0..8 {
             groups(&mut dice, profile, duration, &mut set);
@@ -36,6 +45,11 @@ pub(crate) fn told(seed: u64, profile: &Profile, hz: u32, what: Told) -> (Machin
     }
     only_told(&mut set, what);
     (machine, duration, set)
+}
+
+/// Real-time tasks have 950 ms of each second, or a server lets fair ones run after as long: some small systems run longer.
+fn past_limits(dice: &mut Dice, cpus: usize) -> Ns {
+    if cpus <= 4 && dice.once_in(4) { Ns(dice.between(1_000_000_000, 2_300_000_000)) } else { Ns::ZERO }
 }
 
 fn machine(dice: &mut Dice, hz: u32) -> Machine {
@@ -51,8 +65,8 @@ fn machine(dice: &mut Dice, hz: u32) -> Machine {
 fn only_told(set: &mut TaskSet, what: Told) {
     set.changes.retain(|timed| match timed.change {
         Change::Nice { .. } => true,
-        Change::Policy { policy, .. } => policy.is_fair(),
-        Change::Group { .. } | Change::Shares { .. } | Change::GroupIdle { .. } => what != Told::Tasks,
+        Change::Policy { policy, .. } => policy.is_fair() || what == Told::RealTime,
+        Change::Group { .. } | Change::Shares { .. } | Change::GroupIdle { .. } => matches!(what, Told::Groups | Told::Quotas),
         _ => false,
     });
     for instr in set.programs.iter_mut().flat_map(|program| &mut program.code) {

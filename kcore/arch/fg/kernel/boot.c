@@ -70,6 +70,23 @@ static void fg_online(int cpu)
 	atomic_inc(&__num_online_cpus);
 }
 
+/* Kernel threads run on each CPU while a kernel boots: the server of the fair class is set up then. */
+static void fg_boot_server(int cpu)
+{
+#ifdef FG_HAS_FAIR_SERVER
+	struct rq *rq = cpu_rq(cpu);
+	struct rq_flags flags;
+
+	rq_lock(rq, &flags);
+	update_rq_clock(rq);
+	if (!rq->fair_server.dl_server) {
+		dl_server_start(&rq->fair_server);
+		dl_server_stop(&rq->fair_server);
+	}
+	rq_unlock(rq, &flags);
+#endif
+}
+
 static fg_s64 fg_boot_cpus(u64 now)
 {
 	struct task_struct *first;
@@ -111,9 +128,15 @@ static fg_s64 fg_boot_cpus(u64 now)
 	fg_current = fg_running[0];
 	system_state = SYSTEM_RUNNING;
 	for (cpu = 0; cpu < fg_cpus; cpu++) {
+		fg_boot_server(cpu);
 		clear_tsk_need_resched(fg_running[cpu]);
 		/* A kernel's CPU goes idle by schedule(), which notes when that was; forks look for the latest. */
 		cpu_rq(cpu)->idle_stamp = now;
+		/*
+		 * That schedule() also takes off what sched_init() has left there: without hotplug nobody else does, and as
+		 * long as it is there the first push of real-time tasks is dropped.
+		 */
+		cpu_rq(cpu)->balance_callback = NULL;
 	}
 	return 0;
 }

@@ -40,7 +40,7 @@ u64 fg_name_of(struct task_struct *task);
 /* tasks.c */
 struct task_struct *fg_task(u32 number);
 struct task_struct *fg_new_task(const char *name);
-int fg_dress(struct task_struct *task, int nice, u32 policy, u32 group);
+int fg_dress(struct task_struct *task, int nice, u32 policy, u32 priority, u32 group);
 
 /* A name is cut to its place, and ends with a zero. */
 static inline void fg_copy_name(char *place, const char *name, size_t bytes)
@@ -57,6 +57,15 @@ static inline void fg_set_state(struct task_struct *task, unsigned int state)
 	task->__state = state;
 #else
 	task->state = state;
+#endif
+}
+
+static inline unsigned int fg_state(const struct task_struct *task)
+{
+#ifdef FG_HAS_UNDERSCORED_STATE
+	return task->__state;
+#else
+	return task->state;
 #endif
 }
 

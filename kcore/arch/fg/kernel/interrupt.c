@@ -2,6 +2,7 @@
 /* Interrupts between CPUs and softirqs: requests to the engine, which delivers them when their time has come. */
 #include "fg.h"
 #include <linux/interrupt.h>
+#include <linux/irq_work.h>
 #include <asm/irq_regs.h>
 
 DEFINE_PER_CPU_ALIGNED(irq_cpustat_t, irq_stat);
@@ -24,6 +25,26 @@ void arch_send_call_function_ipi_mask(const struct cpumask *mask)
 
 	for_each_cpu(cpu, mask)
 		fg_request(FG_CALL, cpu, 0, 0);
+}
+
+/* A work for another CPU lies on the list of function calls there, as those of the tree do. */
+bool irq_work_queue_on(struct irq_work *work, int cpu)
+{
+	if (irq_work_is_pending(work))
+		return false;
+	atomic_or(IRQ_WORK_CLAIMED | CSD_TYPE_IRQ_WORK, &work->node.a_flags);
+	__smp_call_single_queue(cpu, &work->node.llist);
+	return true;
+}
+
+void irq_work_single(void *place)
+{
+	struct irq_work *work = place;
+
+	atomic_andnot(IRQ_WORK_PENDING, &work->node.a_flags);
+	work->func(work);
+	if (!irq_work_is_pending(work))
+		atomic_andnot(IRQ_WORK_BUSY, &work->node.a_flags);
 }
 
 #ifdef FG_HAS_SOFTIRQ_VOID

@@ -24,7 +24,7 @@ void fg_stopper_boot(int cpu)
 	stopper->task = task;
 	fg_set_css(task, 0);
 	task->flags |= PF_KTHREAD | PF_NO_SETAFFINITY;
-	fg_dress(task, 0, SCHED_NORMAL, 0);
+	fg_dress(task, 0, SCHED_NORMAL, 0, 0);
 	cpumask_copy(&task->cpus_mask, cpumask_of(cpu));
 	task->nr_cpus_allowed = 1;
 	__set_task_cpu(task, cpu);

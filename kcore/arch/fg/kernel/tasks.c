@@ -45,21 +45,26 @@ struct task_struct *fg_new_task(const char *name)
 #ifdef CONFIG_RT_MUTEXES
 	task->pi_waiters = RB_ROOT_CACHED;
 #endif
+	/* The first thread of a kernel is given the CPUs that there are, and all others come from it. */
+	cpumask_copy(&task->cpus_mask, cpu_possible_mask);
+	task->nr_cpus_allowed = fg_cpus;
 	task->flags = 0;
 	task_thread_info(task)->flags = 0;
 	return task;
 }
 
 /*
- * The struct that a fork copies has policy and weight of its parent: the averages of the child begin from them. A policy
- * of a higher class is given to the child later.
+ * The struct that a fork copies has policy, priority and weight of its parent: the averages of the child begin from them.
+ * Deadlines are not handed on: that policy is given to the child later.
  */
-static void fg_take_weight(struct task_struct *task, int nice, u32 policy)
+static void fg_take_weight(struct task_struct *task, int nice, u32 policy, u32 priority)
 {
 	int row = nice - MIN_NICE;
 
-	task->policy = policy == SCHED_BATCH || policy == SCHED_IDLE ? policy : SCHED_NORMAL;
-	task->static_prio = task->normal_prio = task->prio = NICE_TO_PRIO(nice);
+	task->policy = policy == SCHED_DEADLINE ? SCHED_NORMAL : policy;
+	task->rt_priority = priority;
+	task->static_prio = NICE_TO_PRIO(nice);
+	task->normal_prio = task->prio = priority ? MAX_RT_PRIO - 1 - priority : task->static_prio;
 	task->se.load.weight = scale_load(sched_prio_to_weight[row]);
 	task->se.load.inv_weight = sched_prio_to_wmult[row];
 	if (policy == SCHED_IDLE) {
@@ -68,19 +73,20 @@ static void fg_take_weight(struct task_struct *task, int nice, u32 policy)
 	}
 }
 
-/* The steps of a fork that are the scheduler's. */
-int fg_dress(struct task_struct *task, int nice, u32 policy, u32 group)
+/* The steps of a fork that are the scheduler's. It asks the running task for a priority: that is for once the child's. */
+int fg_dress(struct task_struct *task, int nice, u32 policy, u32 priority, u32 group)
 {
 	struct kernel_clone_args arguments = { };
-	int wrong;
+	int wrong, of_parent = current->normal_prio;
 
-	fg_take_weight(task, nice, policy);
+	fg_take_weight(task, nice, policy, priority);
 	fg_set_css(task, group);
 	arguments.cset = rcu_dereference_raw(task->cgroups);
+	current->normal_prio = task->normal_prio;
 	wrong = sched_fork(0, task);
+	current->normal_prio = of_parent;
 	if (wrong)
 		return wrong;
-	task->prio = task->normal_prio = NICE_TO_PRIO(nice);	/* a parent's, which is no concern of ours */
 #ifdef FG_HAS_CGROUP_FORK
 	sched_cgroup_fork(task, &arguments);
 	sched_post_fork(task);
@@ -121,12 +127,13 @@ static fg_s64 fg_fork_body(const struct fg_fork *how)
 	struct task_struct *task;
 	int wrong;
 
-	if (how->nice < MIN_NICE || how->nice > MAX_NICE || !fg_group(how->group))
+	if (how->nice < MIN_NICE || how->nice > MAX_NICE || !fg_group(how->group) || how->priority >= MAX_RT_PRIO ||
+	    !how->priority == rt_policy(how->policy))
 		return -EINVAL;
 	task = fg_new_task(how->name);
 	if (how->outside)
 		fg_current = fg_outsider(how->group);
-	wrong = fg_dress(task, how->nice, how->policy, how->group);
+	wrong = fg_dress(task, how->nice, how->policy, how->priority, how->group);
 	fg_current = fg_running[fg_cpu];
 	if (!wrong && task->policy != how->policy)
 		wrong = sched_setattr_nocheck(task, &attr);
@@ -230,6 +237,12 @@ static fg_s64 fg_affinity_body(u32 number, const u32 *cpus, u32 count)
 		if (cpus[row] >= fg_cpus)
 			return -EINVAL;
 		cpumask_set_cpu(cpus[row], &mask);
+	}
+	if (fg_state(task) == TASK_NEW) {
+		/* It has them from its parent, and nobody asks for a change. */
+		cpumask_copy(&task->cpus_mask, &mask);
+		task->nr_cpus_allowed = count;
+		return 0;
 	}
 	return set_cpus_allowed_ptr(task, &mask);
 }

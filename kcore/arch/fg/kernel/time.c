@@ -121,7 +121,7 @@ int hrtimer_try_to_cancel(struct hrtimer *timer)
 int hrtimer_cancel(struct hrtimer *timer) { return hrtimer_try_to_cancel(timer); }
 bool hrtimer_active(const struct hrtimer *timer) { return hrtimer_is_queued((struct hrtimer *)timer) || fg_clock_base.running == timer; }
 
-/* Overruns = whole intervals between the expiry and now; the expiry ends after now. */
+/* Overruns = whole intervals between the expiry and now; the expiry ends after now. No interval is shorter than 1 ns. */
 u64 hrtimer_forward(struct hrtimer *timer, ktime_t now, ktime_t interval)
 {
 	s64 late = ktime_to_ns(now) - ktime_to_ns(hrtimer_get_expires(timer));
@@ -129,6 +129,8 @@ u64 hrtimer_forward(struct hrtimer *timer, ktime_t now, ktime_t interval)
 
 	if (late < 0)
 		return 0;
+	if (interval < 1)
+		interval = 1;
 	overruns = div64_u64(late, interval) + 1;
 	hrtimer_add_expires_ns(timer, overruns * interval);
 	return overruns;

@@ -2,6 +2,16 @@
 /* What the engine may look at between two calls. Views change nothing; a field that a tree lacks is 0. */
 #include "fg.h"
 
+/* What a task is expected to use when it runs again, or the sum of that on a queue. */
+static u32 fg_util_est(const struct sched_avg *avg)
+{
+#ifdef FG_HAS_UTIL_EST_PAIR
+	return max(avg->util_est.ewma, avg->util_est.enqueued & ~UTIL_AVG_UNCHANGED);
+#else
+	return avg->util_est & ~UTIL_AVG_UNCHANGED;
+#endif
+}
+
 static void fg_view_entity(const struct sched_entity *se, struct fg_task_view *view)
 {
 	view->vruntime = se->vruntime;
@@ -15,6 +25,7 @@ static void fg_view_entity(const struct sched_entity *se, struct fg_task_view *v
 	view->runnable_sum = se->avg.runnable_sum;
 	view->util_sum = se->avg.util_sum;
 	view->last_update = se->avg.last_update_time;
+	view->util_est = fg_util_est(&se->avg);
 #ifdef FG_HAS_DEADLINE
 	view->deadline = se->deadline;
 	view->vlag = se->vlag;
@@ -35,13 +46,10 @@ fg_s64 fg_view_task(u32 number, struct fg_task_view *view)
 	*view = (struct fg_task_view) { };
 	fg_view_entity(&task->se, view);
 	view->cpu = task_cpu(task);
-#ifdef FG_HAS_UNDERSCORED_STATE
-	view->state = task->__state;
-#else
-	view->state = task->state;
-#endif
+	view->state = fg_state(task);
 	view->on_cpu = task->on_cpu;
 	view->prio = task->prio;
+	view->rr_slice = task->rt.time_slice;
 	return 0;
 }
 
@@ -79,6 +87,7 @@ fg_s64 fg_view_queue(u32 number, u32 cpu, struct fg_queue_view *view)
 	view->runnable_sum = queue->avg.runnable_sum;
 	view->util_sum = queue->avg.util_sum;
 	view->last_update = queue->avg.last_update_time;
+	view->util_est = fg_util_est(&queue->avg);
 #ifdef FG_HAS_NR_QUEUED
 	view->nr_queued = queue->nr_queued;
 #else
@@ -95,6 +104,29 @@ fg_s64 fg_view_queue(u32 number, u32 cpu, struct fg_queue_view *view)
 	view->pool = group->cfs_bandwidth.runtime;
 #endif
 	return 0;
+}
+
+/* Without real-time groups each CPU has one queue of the class; who waits there and may go is on a list of its own. */
+static void fg_view_rt(const struct rq *rq, struct fg_cpu_view *view)
+{
+	view->rt_nr_running = rq->rt.rt_nr_running;
+	view->rt_highest = rq->rt.highest_prio.curr;
+	view->rt_next = rq->rt.highest_prio.next;
+	view->rt_overloaded = rq->rt.overloaded;
+	if (!plist_head_empty(&rq->rt.pushable_tasks))
+		view->rt_first_pushable = plist_first_entry(&rq->rt.pushable_tasks, struct task_struct, pushable_tasks)->pid;
+	view->rt_util_avg = rq->avg_rt.util_avg;
+	view->dl_util_avg = rq->avg_dl.util_avg;
+#ifdef FG_HAS_FAIR_SERVER
+	view->server_runtime = rq->fair_server.runtime;
+	view->server_deadline = rq->fair_server.deadline;
+	view->server_active = rq->fair_server.dl_server_active;
+	view->server_throttled = rq->fair_server.dl_throttled;
+#else
+	view->rt_time = rq->rt.rt_time;
+	view->rt_runtime = rq->rt.rt_runtime;
+	view->rt_throttled = rq->rt.rt_throttled;
+#endif
 }
 
 /* 1: at once; 2: at the next return to user mode, as a lazy request asks. */
@@ -129,6 +161,7 @@ fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view)
 	shared = rcu_dereference_raw(per_cpu(sd_llc_shared, cpu));
 	view->nr_idle_scan = shared ? shared->nr_idle_scan : 0;
 #endif
+	fg_view_rt(rq, view);
 	return 0;
 }
 
@@ -190,6 +223,7 @@ fg_s64 fg_set_idle_since(u32 cpu, u64 ns)
 	if (cpu >= fg_cpus)
 		return -EINVAL;
 	cpu_rq(cpu)->idle_stamp = ns;
+	fg_running[cpu]->se.exec_start = ns;
 	return 0;
 }
 

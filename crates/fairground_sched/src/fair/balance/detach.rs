@@ -181,9 +181,14 @@ impl Sched {
             return Some(Refusal::Sleeps);
         }
         let se = self.se(task);
+        // Who waits on the queue of the task's own group there would have to let it pass.
+        let waits_there = match self.tasks[task].group {
+            None => self.cfs_rq(env.dst_cpu).nr_running > 0,
+            Some(group) => self.groups[group].queues[env.dst_cpu].is_some_and(|queue| self.cfs_rqs[queue].nr_running > 0),
+        };
         let ineligible = self.topology.domains[env.sd].nr_balance_failed == 0
             && self.profile.feats.has(Feat::PLACE_LAG)
-            && self.cfs_rq(env.dst_cpu).nr_running > 0
+            && waits_there
             && !self.averages(se.cfs_rq).eligible(se.vruntime);
         ineligible.then_some(Refusal::NotEligible)
     }

@@ -87,8 +87,8 @@ impl Sched {
     ///
     /// Kernel: fair.c pick_next_task_fair(), v4.12–
     #[inline]
-    pub fn wants_newidle_balance(&self, cpu: CpuId, _leaving: &Leaving) -> bool {
-        self.rqs[cpu].nr_running == 0
+    pub fn wants_newidle_balance(&self, cpu: CpuId, leaving: &Leaving) -> bool {
+        self.rqs[cpu].nr_running == 0 && !leaving.stays_idle
     }
 
     /// `cx.cpu`, in the middle of schedule(), looks for a task before it goes idle, one phase of it. Its lock is free

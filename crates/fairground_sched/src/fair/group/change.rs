@@ -2,6 +2,7 @@
 
 use super::Tell;
 use crate::Sched;
+use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::fair::place::Placement;
 use crate::fair::weight::{SCHED_FIXEDPOINT_SHIFT, WEIGHT_IDLEPRIO};
@@ -69,8 +70,13 @@ impl Sched {
             }
             EnqueueFlags::empty()
         });
-        if self.rqs[cpu].curr == Some(task) && self.profile.move_running == MoveRunning::Resched {
-            self.resched_curr(cx, cpu);
+        match self.profile.move_running {
+            MoveRunning::GoesOn => {}
+            MoveRunning::Resched | MoveRunning::ReschedOrPreempt if self.rqs[cpu].curr == Some(task) => {
+                self.resched_curr(cx, cpu)
+            }
+            MoveRunning::ReschedOrPreempt if queued => self.check_preempt_curr(cx, cpu, task, Arrival::Plain),
+            MoveRunning::Resched | MoveRunning::ReschedOrPreempt => {}
         }
     }
 

@@ -26,7 +26,7 @@ impl Sched {
         self.group_stats.cpu_changes(self.cfs_rqs[cfs_rq].cpu);
         if !on_rq {
             if self.profile.reweight != Reweight::KeepsVruntime {
-                self.ses[se].scale_lag(self.profile.reweight, LoadWeight::new(weight));
+                self.ses[se].scale_lag(&self.profile, LoadWeight::new(weight));
             }
             return self.set_group_weight(se, weight, runnable);
         }
@@ -38,7 +38,8 @@ impl Sched {
             Reweight::KeepsVruntime => self.set_queued_weight(se, weight, runnable),
             Reweight::AroundAverage | Reweight::WithProtection => {
                 let average = self.settled_average(cfs_rq);
-                self.update_entity_lag(cx, cfs_rq, se);
+                let vlag = self.entity_lag(cx, cfs_rq, se, average);
+                self.ses[se].set_vlag(self.profile.protection, vlag);
                 if !is_curr {
                     self.level(se).dequeue_from_order();
                     self.waiting_changed(cfs_rq);
@@ -58,7 +59,7 @@ impl Sched {
                 let entity = &mut self.ses[se];
                 entity.deadline = entity.deadline.minus(entity.vruntime.0);
                 entity.rel_deadline = true;
-                self.ses[se].scale_lag(self.profile.reweight, LoadWeight::new(weight));
+                self.ses[se].scale_lag(&self.profile, LoadWeight::new(weight));
                 self.set_queued_weight(se, weight, runnable);
                 self.place_entity_by_lag(cx, cfs_rq, se, false);
                 self.put_back_reweighted(cfs_rq, se, is_curr);

@@ -20,8 +20,11 @@ impl Sched {
     pub(super) fn update_tg_load_avg(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, tg: TgId) {
         let (load, cfs_rq) = (self.pelt_cfs[queue].load_avg, &mut self.cfs_rqs[queue]);
         // A call on another CPU that began later may have told already.
-        let now = cx.sched_clock_cpu(cfs_rq.cpu);
-        let is_limited = self.profile.tg_load_update == TgLoadUpdate::OnceAMillisecond;
+        let now = match self.profile.tg_load_update {
+            TgLoadUpdate::OnChange | TgLoadUpdate::OnceAMillisecond => cx.sched_clock_cpu(cfs_rq.cpu),
+            TgLoadUpdate::OnceByQueueClock => self.rqs[cfs_rq.cpu].clocks.clock,
+        };
+        let is_limited = self.profile.tg_load_update != TgLoadUpdate::OnChange;
         let too_soon = match self.tells_by_record {
             true => cfs_rq.last_update_tg_load_avg != 0,
             false => now.saturating_sub(cfs_rq.last_update_tg_load_avg) < RATE_LIMIT_NS,

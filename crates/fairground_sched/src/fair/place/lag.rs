@@ -56,7 +56,8 @@ use crate::fair::group::Tell;
 use crate::fair::steps::step;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags, SchedEntity};
-use crate::seam::{AvgVruntime, CurrentPlace, DelayedLag, LagLimit, Reweight};
+use crate::profile::Profile;
+use crate::seam::{AvgVruntime, DelayedLag, LagLimit, Reweight};
 use fairground_model::Reason;
 use fairground_model::features::Feat;
 use fairground_stdx::{CfsRqId, SeId, Vruntime};
@@ -66,13 +67,13 @@ impl Sched {
     pub(super) fn enqueue_entity_with_lag(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: EnqueueFlags) {
         let (cfs_rq, idle) = (self.ses[se].cfs_rq, self.se_is_idle(&self.ses[se]));
         let is_curr = self.cfs_rqs[cfs_rq].curr == Some(se);
-        let first = is_curr && self.profile.current_place == CurrentPlace::First;
-        if first {
+        if is_curr {
+            // It has run since its last account, and is charged for that from its new place.
             self.place_entity_by_lag(cx, cfs_rq, se, flags.has(EnqueueFlags::INITIAL));
         }
         self.update_curr(cx, cfs_rq);
         self.update_group_entity(cx, se);
-        if !first {
+        if !is_curr {
             self.place_entity_by_lag(cx, cfs_rq, se, flags.has(EnqueueFlags::INITIAL));
         }
         let mut level = self.level(se);
@@ -95,6 +96,7 @@ impl Sched {
         self.clear_buddies(cfs_rq, se);
         if self.delays_dequeue(cfs_rq, se, flags) {
             self.update_load_avg(cx, se, Tell::Nobody);
+            self.sample_within_dequeue(cx, se, flags);
             if self.profile.delayed_lag == DelayedLag::Bounded {
                 self.update_entity_lag(cx, cfs_rq, se);
             }
@@ -102,6 +104,7 @@ impl Sched {
             return false;
         }
         self.update_load_avg_at_dequeue(cx, se, flags);
+        self.sample_within_dequeue(cx, se, flags);
         self.se_update_runnable(se);
         self.update_entity_lag(cx, cfs_rq, se);
         let relative = self.profile.feats.has(Feat::PLACE_REL_DEADLINE) && !flags.has(DequeueFlags::SLEEP);
@@ -134,10 +137,8 @@ impl Sched {
     /// Kernel: fair.c update_entity_lag(), v6.6–
     pub(crate) fn update_entity_lag(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) -> bool {
         let average = self.settled_average(cfs_rq);
-        let longest = self.lag_limit(cx, cfs_rq, se);
+        let vlag = self.entity_lag(cx, cfs_rq, se, average);
         let entity = &mut self.ses[se];
-        let limit = calc_delta_fair(self.profile.division(), longest, &mut entity.load) as i64;
-        let vlag = average.since(entity.vruntime).clamp(-limit, limit);
         let bounded = match self.profile.delayed_lag {
             DelayedLag::Bounded if entity.sched_delayed => {
                 let most = if self.profile.feats.has(Feat::DELAY_ZERO) { 0 } else { i64::MAX };
@@ -145,8 +146,18 @@ impl Sched {
             }
             DelayedLag::AsItIs | DelayedLag::Bounded => vlag,
         };
-        entity.vlag = bounded;
+        entity.set_vlag(self.profile.protection, bounded);
         bounded != average.since(entity.vruntime)
+    }
+
+    /// The lag of `se` to `average`, within its limit.
+    ///
+    /// Kernel: fair.c entity_lag(), v6.6–
+    pub(crate) fn entity_lag(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId, average: Vruntime) -> i64 {
+        let longest = self.lag_limit(cx, cfs_rq, se);
+        let entity = &mut self.ses[se];
+        let limit = calc_delta_fair(self.profile.division(), longest, &mut entity.load) as i64;
+        average.since(entity.vruntime).clamp(-limit, limit)
     }
 
     /// The largest lag that `se` may have, as run time in ns.
@@ -215,10 +226,10 @@ impl SchedEntity {
     /// has left of its request.
     ///
     /// Kernel: fair.c reweight_entity(), v6.6–
-    pub(crate) fn scale_lag(&mut self, rule: Reweight, new: LoadWeight) {
+    pub(crate) fn scale_lag(&mut self, profile: &Profile, new: LoadWeight) {
         let (old, new) = (i128::from(self.load.weight()), i128::from(new.weight()));
-        self.vlag = (i128::from(self.vlag) * old / new) as i64;
-        if self.rel_deadline && rule != Reweight::AroundAverage {
+        self.set_vlag(profile.protection, (i128::from(self.vlag) * old / new) as i64);
+        if self.rel_deadline && profile.reweight != Reweight::AroundAverage {
             self.deadline = Vruntime((i128::from(self.deadline.since(Vruntime(0))) * old / new) as u64);
         }
     }

@@ -58,6 +58,7 @@ impl Sched {
         self.update_curr(cx, cfs_rq);
         self.clear_buddies(cfs_rq, se);
         self.update_load_avg_at_dequeue(cx, se, flags);
+        self.sample_within_dequeue(cx, se, flags);
         self.se_update_runnable(se);
         let mut level = self.level(se);
         level.dequeue_runnable_load_avg();

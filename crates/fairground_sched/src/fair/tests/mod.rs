@@ -2,6 +2,7 @@
 
 pub(super) mod bench;
 mod beside_kernels;
+mod beside_more_kernels;
 mod cfs;
 mod eevdf;
 mod groups_beside_kernels;

@@ -53,7 +53,7 @@ impl Sched {
         self.update_curr(cx, cfs_rq);
         match self.profile.protection {
             Protection::None | Protection::DeadlineMark => self.preempts_by_mark(cfs_rq, se, pse),
-            Protection::Vprot => self.preempts_by_vprot(cfs_rq, se, pse),
+            Protection::Vprot | Protection::VprotInLag => self.preempts_by_vprot(cfs_rq, se, pse),
         }
     }
 
@@ -77,7 +77,8 @@ impl Sched {
         self.preempts_if_picked(cfs_rq, pse, Respect::Protection, short)
     }
 
-    /// A wakee with a shorter request is picked without regard to the protection of the running entity.
+    /// A wakee with a shorter request is picked without regard to the protection of the running entity, which is shorter from now on
+    /// even if the wakee is not picked.
     ///
     /// Kernel: fair.c check_preempt_wakeup_fair(), v6.17–v6.18
     fn preempts_by_vprot(&mut self, cfs_rq: CfsRqId, se: SeId, pse: SeId) -> Reason {
@@ -86,7 +87,7 @@ impl Sched {
         let reason = self.preempts_if_picked(cfs_rq, pse, respect, short);
         if reason == Reason::WakeShortPreempts {
             self.ses[se].cancel_protection(self.profile.protection);
-        } else if reason != Reason::WakeDeadlinePreempts && self.profile.feats.has(Feat::RUN_TO_PARITY) {
+        } else if short && self.profile.feats.has(Feat::RUN_TO_PARITY) {
             self.shrink_protection(cfs_rq, se);
         }
         reason

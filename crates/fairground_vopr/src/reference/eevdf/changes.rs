@@ -53,10 +53,11 @@ impl Reference {
         });
     }
 
-    /// Takes a task off its queue for the time of a change; if it ran it goes on, under a new protection.
+    /// Takes a task off its queue for the time of a change; if it ran it goes on, as a rule under a new protection.
     fn change_off_queue(&mut self, cpu: usize, task: usize, change: impl FnOnce(&mut Fair)) {
         let queued = self.fair.entities[task].on_rq;
         let running = self.fair.queues[cpu].curr == Some(task);
+        let protection = self.fair.entities[task].protection;
         if queued {
             self.dequeue(task, Leave::Restore);
         }
@@ -69,6 +70,9 @@ impl Reference {
         }
         if running {
             self.set_next(cpu, task);
+            if self.fair.kernel.keeps_protection {
+                self.fair.entities[task].protection = protection;
+            }
         }
     }
 

@@ -81,6 +81,10 @@ pub(super) struct Kernel {
     pub(super) lag_by_largest: bool,
     /// A delayed sleeper owes no more than when it went to sleep, and gains nothing (DELAY_ZERO).
     pub(super) delayed_lag_bounded: bool,
+    /// A delayed sleeper that is wanted again has the running task charged first.
+    pub(super) requeue_charges: bool,
+    /// Who goes on after a change keeps the protection that it was picked with.
+    pub(super) keeps_protection: bool,
     /// New tasks and delayed sleepers preempt by a shorter request only; the buddy counts.
     pub(super) forks_wait: bool,
     /// The request of one CPU, ns.
@@ -104,6 +108,8 @@ const V6_6: Kernel = Kernel {
     scales_requests: false,
     lag_by_largest: false,
     delayed_lag_bounded: false,
+    requeue_charges: false,
+    keeps_protection: false,
     forks_wait: false,
     base_slice: 750_000,
 };
@@ -148,6 +154,8 @@ const V7_2: Kernel = Kernel {
     divides: true,
     lag_by_largest: true,
     delayed_lag_bounded: true,
+    requeue_charges: true,
+    keeps_protection: true,
     forks_wait: true,
     ..V6_18
 };

@@ -353,6 +353,9 @@ impl Reference {
     pub(super) fn wake(&mut self, task: usize) {
         self.tasks[task].state = State::Awake;
         if self.fair.entities[task].delayed {
+            if self.fair.kernel.requeue_charges {
+                self.update_curr(self.tasks[task].cpu);
+            }
             self.fair.requeue(self.tasks[task].cpu, task);
         } else {
             self.enqueue(task, self.tasks[task].pinned, false);
@@ -378,7 +381,7 @@ impl Reference {
         }
         if curr_idle && !wakee_idle {
             if self.fair.kernel.idle_loses_protection {
-                self.fair.entities[curr].protection = None;
+                self.fair.cancel_protection(curr);
             }
             self.resched_in_time(cpu);
             return;
@@ -416,7 +419,7 @@ impl Reference {
         };
         let wins = picked == Some(task);
         if wins && short {
-            self.fair.entities[curr].protection = None;
+            self.fair.cancel_protection(curr);
             self.fair.queues[cpu].next_buddy.take_if(|marked| *marked == curr);
         } else if !wins && has.run_to_parity {
             self.fair.shrink_protection(cpu, curr);

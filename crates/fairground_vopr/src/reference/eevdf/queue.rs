@@ -387,6 +387,15 @@ impl Fair {
         entity.protection = entity.protection.map(|vprot| vprot.min(until));
     }
 
+    /// Nothing protects an entity any more from where it is. One that is placed further back while it runs may be before the mark again.
+    pub(super) fn cancel_protection(&mut self, row: usize) {
+        let entity = &mut self.entities[row];
+        entity.protection = match self.kernel.protection {
+            Protection::UntilDeadlineMoves => None,
+            Protection::UpToVprot => entity.protection.map(|vprot| vprot.min(entity.vruntime)),
+        };
+    }
+
     /// Does a just queued entity preempt the running one?
     pub(super) fn wins(&mut self, queue: usize, wakee: usize, curr: usize) -> bool {
         match self.kernel.protection {
@@ -400,8 +409,8 @@ impl Fair {
                 let short = self.has.preempt_short && self.entities[wakee].slice < self.entities[curr].slice;
                 let wins = self.pick(queue, !short) == Some(wakee);
                 if wins && short {
-                    self.entities[curr].protection = None;
-                } else if !wins && self.has.run_to_parity {
+                    self.cancel_protection(curr);
+                } else if !wins && short && self.has.run_to_parity {
                     self.shrink_protection(queue, curr);
                 }
                 wins

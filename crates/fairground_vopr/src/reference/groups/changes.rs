@@ -109,7 +109,10 @@ impl Model {
         let same = prev == next;
         let (stays, goes) = (|e: &usize| !same && new.contains(e), |e: &usize| !same && old.contains(e));
         let out: Vec<usize> = old.iter().copied().filter(|e| !stays(e)).collect();
-        let come: Vec<usize> = new.iter().copied().filter(|e| !goes(e)).collect();
+        let mut come: Vec<usize> = new.iter().copied().filter(|e| !goes(e)).collect();
+        if prev.is_none() && self.rules.sets_from_top {
+            come.reverse();
+        }
         for entity in out {
             self.put(entity);
         }

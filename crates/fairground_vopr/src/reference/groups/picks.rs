@@ -39,7 +39,7 @@ impl Level<'_> {
         match self.profile.protection {
             Protection::None => false,
             Protection::DeadlineMark => self.profile.feats.has(Feat::RUN_TO_PARITY) && vprot == entity.deadline,
-            Protection::Vprot => vprot.since(entity.vruntime) > 0,
+            Protection::Vprot | Protection::VprotInLag => vprot.since(entity.vruntime) > 0,
         }
     }
 

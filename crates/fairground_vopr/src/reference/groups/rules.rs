@@ -58,6 +58,8 @@ pub(super) struct Rules {
     pub(super) keeps_parents: bool,
     /// Whether it is until it has reported that it has none.
     pub(super) keeps_untold: bool,
+    /// Whether a task that follows the idle one is set to run behind the groups above it.
+    pub(super) sets_from_top: bool,
 }
 
 /// The kernels that are compared.
@@ -80,6 +82,7 @@ impl Rules {
             report_every: 0,
             keeps_parents: false,
             keeps_untold: false,
+            sets_from_top: true,
         };
         let two = Rules {
             family: PeltFamily::B,
@@ -106,7 +109,7 @@ impl Rules {
             "v6.6" => eevdf,
             _ => {
                 let keeps_untold = kernel != "v6.14";
-                Rules { reweight: Reweight::IfChangedAndLoaded, report_every: MS, keeps_untold, ..eevdf }
+                Rules { reweight: Reweight::IfChangedAndLoaded, report_every: MS, keeps_untold, sets_from_top: false, ..eevdf }
             }
         }
     }

@@ -1,11 +1,15 @@
 //! What is compared after each entry.
 
 use super::{BEGIN_NS, Beside};
-use fairground_kcore::{IDLE, STOPPER, TaskView};
+use fairground_kcore::{CpuView, IDLE, STOPPER, TaskView};
+use fairground_model::Policy;
 use fairground_sched::fair::SchedEntity;
 use fairground_sched::pelt::SchedAvg;
 use fairground_sched::{Profile, SCHED_CLOCK_AT_START, Sched, TaskState};
 use fairground_stdx::{CfsRqId, CpuId, TaskId, TgId};
+
+/// 100 ms in ticks of 4 ms.
+const RR_SLICE: u32 = 25;
 
 impl Beside {
     /// Everything that may be looked at, kernel and ours.
@@ -50,6 +54,7 @@ impl Beside {
                 Some(theirs.nr_idle_scan).filter(|_| ours.nr_idle_scan(cpu).is_some()),
                 ours.nr_idle_scan(cpu),
             );
+            self.real_time(ours, cpu, &theirs, &mut all);
             let pending = &self.cpus[cpu.get() as usize];
             if cpu.get() == cpu_of_call {
                 all.add(&who, "softirq", !pending.softirqs.is_empty(), balance.softirq_raised);
@@ -64,11 +69,36 @@ impl Beside {
                 (domain, level) = (row.parent, level + 1);
             }
             self.queue(ours, 0, cpu, row.cfs, &mut all);
+            let expected = self.core.queue(0, cpu.get()).unwrap().util_est;
+            all.add(&who, "util_est", expected, ours.cfs_avg(cpu).util_est.enqueued);
             for (group, &row) in self.groups.iter().enumerate() {
                 self.group(ours, TgId::new(group as u32), row, cpu, &mut all);
             }
         }
         all.0
+    }
+
+    /// The real-time queue of a CPU, and what the class used of it.
+    fn real_time(&self, ours: &Sched, cpu: CpuId, theirs: &CpuView, all: &mut Differences) {
+        let (row, who) = (ours.rt_state(cpu), format!("CPU {}", cpu.get()));
+        all.add(&who, "rt_nr_running", theirs.rt_nr_running, row.nr_running);
+        all.add(&who, "highest_prio", theirs.rt_highest, row.highest_prio.min(99));
+        let first = (theirs.rt_first_pushable != 0).then(|| self.names.get(&theirs.rt_first_pushable.into()).copied());
+        all.add(&who, "pushable", first, row.first_pushable.map(Some));
+        all.add(&who, "rt_overloaded", theirs.rt_overloaded != 0, row.overloaded);
+        if theirs.rt_runtime_ns != 0 {
+            all.add(&who, "rt_time", theirs.rt_time_ns, row.time_ns);
+            all.add(&who, "rt_runtime", theirs.rt_runtime_ns, row.runtime_ns);
+            all.add(&who, "rt_throttled", theirs.rt_throttled != 0, row.throttled);
+        }
+        if let Some((runtime, deadline, active, throttled)) = ours.fair_server(cpu).filter(|row| row.1 != 0) {
+            all.add(&who, "server_active", theirs.server_active != 0, active);
+            all.add(&who, "server_throttled", theirs.server_throttled != 0, throttled);
+            all.add(&who, "server_runtime", theirs.server_runtime_ns, runtime);
+            let since = |at: u64, start: u64| at.wrapping_sub(start) as i64;
+            all.add(&who, "server_deadline", since(theirs.server_deadline_ns, BEGIN_NS), since(deadline, SCHED_CLOCK_AT_START));
+        }
+        all.add(&who, "rt_util_avg", theirs.rt_util_avg, row.util_avg);
     }
 
     /// The queue of a group on a CPU, what stands for it above, and its part of a quota.
@@ -104,7 +134,11 @@ impl Beside {
         let theirs = self.core.task(row).unwrap();
         let who = format!("t{}", task.get());
         all.add(&who, "cpu", theirs.cpu, ours.task(task).cpu.get());
+        if let Policy::RoundRobin(_) = ours.task(task).policy {
+            all.add(&who, "rr_slice", theirs.rr_slice, ours.rr_slice_left(task).unwrap_or(RR_SLICE));
+        }
         self.entity(&who, ours.profile(), (ours.se(task), ours.se_avg(task)), &theirs, all);
+        all.add(&who, "util_est", theirs.util_est, ours.profile().util_est.task_estimate(ours.se_avg(task)));
     }
 
     /// A task, or what stands for the queue of a group.

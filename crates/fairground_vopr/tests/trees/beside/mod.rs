@@ -9,7 +9,7 @@
 
 mod compare;
 
-use fairground_kcore::{CallError, Fork, Hardware, KernelCore, Kind, Policy as Attr, STOPPER, Wake, Why};
+use fairground_kcore::{CallError, Fork, Hardware, KernelCore, Kind, Policy as Attr, STOPPER, Seen, Wake, Why};
 use fairground_machine::Machine;
 use fairground_model::TaskGroupSpec;
 use fairground_model::features::Feat;
@@ -57,12 +57,16 @@ pub(crate) struct Beside {
     names: BTreeMap<u64, TaskId>,
     groups: Vec<u32>,
     timers: BTreeMap<u64, (u32, u64)>,
+    /// Timers of an instant that have fired in the kernel, and are yet to come in ours: it is compared when all have.
+    fired: usize,
     jiffies: u64,
     /// The core's jiffies when the run began.
     first_jiffies: u64,
     eevdf: bool,
     /// A difference was found.
     differ: bool,
+    /// What the last call of the kernel's core has looked at.
+    seen: Vec<Seen>,
     compared: Rc<RefCell<Compared>>,
 }
 
@@ -110,12 +114,15 @@ impl Beside {
             names: BTreeMap::new(),
             groups: Vec::new(),
             timers: BTreeMap::new(),
+            fired: 0,
             jiffies: 0,
             first_jiffies,
             eevdf: profile.has_feature(Feat::PLACE_LAG),
             differ: false,
+            seen: Vec::new(),
             compared: Rc::default(),
         };
+        beside.take_requests();
         let mut phases = IndexVec::new();
         for group in groups.iter() {
             let parent = group.parent.map_or(0, |parent| beside.groups[parent.index()]);
@@ -233,6 +240,8 @@ impl Beside {
                     self.core.ipi(cpu, now, true)?;
                 }
             }
+            // One of those that have fired already in the kernel.
+            Entry::Timer if self.fired > 0 => self.fired -= 1,
             Entry::Timer => {
                 let due: Vec<u64> =
                     self.timers.iter().filter(|(_, row)| row.0 == cpu && row.1 <= now).map(|row| *row.0).collect();
@@ -242,6 +251,7 @@ impl Beside {
                         self.timers
                     )]));
                 }
+                self.fired = due.len() - 1;
                 for timer in due {
                     self.timers.remove(&timer);
                     self.core.timer(cpu, now, timer as u32)?;
@@ -251,25 +261,22 @@ impl Beside {
             Entry::Change(change) => self.change(ours, cpu, now, change)?,
         }
         self.take_requests();
+        // Before the views, which look at all.
+        self.seen = self.core.seen().to_vec();
         Ok(())
     }
 
     fn fork(&mut self, ours: &Sched, (cpu, now): (u32, u64), parent: Option<TaskId>, child: TaskId) -> Result<(), CallError> {
         let task = ours.task(child);
-        let policy = match task.policy {
-            Policy::Normal => 0,
-            Policy::Batch => 3,
-            Policy::Idle => 5,
-            _ => return Err(CallError::Refused(-22)),
-        };
+        let (policy, priority) = numbers(task.policy).ok_or(CallError::Refused(-22))?;
         let group = task.group.map_or(0, |group| self.groups[group.index()]);
         let how = Fork {
             name: format!("t{}", child.get()),
             nice: task.nice.into(),
             policy,
+            priority,
             group,
             outside: parent.is_none(),
-            ..Fork::default()
         };
         let row = self.core.fork(cpu, now, &how)?;
         self.take_requests();
@@ -307,14 +314,9 @@ impl Beside {
                 _ => {}
             },
             Change::Policy { task, policy } => {
-                let number = match policy {
-                    Policy::Normal => 0,
-                    Policy::Batch => 3,
-                    Policy::Idle => 5,
-                    _ => return Err(Trouble::Untold("a policy above the fair class")),
-                };
+                let Some((number, priority)) = numbers(*policy) else { return Err(Trouble::Untold("a deadline")) };
                 if let Some(row) = row(task).filter(|_| ours.task(*task).state != TaskState::Dead) {
-                    let attr = Attr { policy: number, nice: ours.task(*task).nice.into(), ..Attr::default() };
+                    let attr = Attr { policy: number, priority, nice: ours.task(*task).nice.into(), ..Attr::default() };
                     self.core.policy(cpu, now, row, &attr)?;
                 }
             }
@@ -350,6 +352,19 @@ impl Beside {
     }
 }
 
+/// A policy as Linux numbers it, and its real-time priority.
+fn numbers(policy: Policy) -> Option<(u32, u32)> {
+    let number = match policy {
+        Policy::Normal => 0,
+        Policy::Fifo(_) => 1,
+        Policy::RoundRobin(_) => 2,
+        Policy::Batch => 3,
+        Policy::Idle => 5,
+        Policy::Deadline(_) => return None,
+    };
+    Some((number, policy.rt_priority().map_or(0, |priority| priority.get().into())))
+}
+
 /// Why a run with two cores stops.
 enum Trouble {
     Core(CallError),
@@ -383,6 +398,7 @@ impl OtherCore for Beside {
             Err(Trouble::Untold(what)) => return Err(format!("{UNABLE}: {what}")),
             Err(Trouble::Differs(what)) => what,
             // yield() is one with its schedule(), which comes next. Who is started from outside is queued in ours already.
+            Ok(()) if matches!(entry, Entry::Timer) && self.fired > 0 => return Ok(()),
             Ok(()) if matches!(entry, Entry::Yield | Entry::Fork { parent: None, .. }) => return Ok(()),
             Ok(()) => self.differences(ours, site.cpu.get()),
         };
@@ -394,6 +410,9 @@ impl OtherCore for Beside {
         match differs.is_empty() {
             true => Ok(()),
             false => {
+                if let Some(last) = compared.last.back_mut() {
+                    last.push_str(&format!("\n      the kernel's call looked at, or locked: {:?}", self.seen));
+                }
                 drop(compared);
                 self.differ = true;
                 Err(differs.join("\n"))

@@ -11,7 +11,7 @@
 #ifndef FG_ABI_H
 #define FG_ABI_H
 
-#define FG_ABI_VERSION 4
+#define FG_ABI_VERSION 5
 #define FG_BROKEN (-10000)
 
 typedef unsigned long long fg_u64;
@@ -95,6 +95,8 @@ struct fg_task_view {
 	fg_u64 load_avg, runnable_avg, util_avg, last_update;
 	fg_u64 load_sum, runnable_sum, util_sum;
 	fg_u32 cpu, state, on_rq, on_cpu, prio, delayed, group, util_est;
+	fg_u32 rr_slice;		/* ticks that are left to a SCHED_RR task */
+	fg_u32 pad;
 };
 
 struct fg_queue_view {
@@ -103,13 +105,19 @@ struct fg_queue_view {
 	fg_s64 runtime_remaining;
 	fg_u64 pool;			/* what no CPU of the group has yet, ns */
 	fg_u64 group_load_avg;		/* of the group on all CPUs */
-	fg_u32 nr_queued, h_nr_queued, throttled, pad;
+	fg_u32 nr_queued, h_nr_queued, throttled, util_est;
 	struct fg_task_view entity;	/* what stands for the queue above it; all 0 for the root's */
 };
 
 struct fg_cpu_view {
 	fg_u64 clock, clock_task, clock_pelt, next_balance, nr_switches, capacity, avg_idle;
 	fg_u32 nr_running, running, nr_idle_scan, need_resched;
+	/* The real-time class; rt_time and rt_runtime are 0 in trees whose fair class has a server instead, which is next. */
+	fg_u64 rt_time, rt_runtime, rt_util_avg, dl_util_avg;
+	fg_u32 rt_nr_running, rt_highest, rt_next, rt_overloaded, rt_throttled, rt_first_pushable;
+	fg_s64 server_runtime;
+	fg_u64 server_deadline;
+	fg_u32 server_active, server_throttled;
 };
 
 struct fg_domain_view {

@@ -5,8 +5,8 @@ use crate::fair::group::Tell;
 use crate::pelt::LOAD_AVG_MAX;
 use crate::topology::CpuIdleType;
 use fairground_machine::Machine;
-use fairground_model::{PrevState, TaskGroupSpec, TaskSpec};
-use fairground_stdx::{ProgramId, TgId};
+use fairground_model::{MachineView, PrevState, TaskGroupSpec, TaskSpec};
+use fairground_stdx::{Ns, ProgramId, TgId};
 
 /// cpu.weight 10000 as shares.
 const MOST: u64 = 102_400;
@@ -84,4 +84,61 @@ fn the_core_with_a_waiting_worker_of_a_group_is_relieved_only_with_the_patch() {
     let [waits, runs, other, another] = loads(&patched);
     assert!(waits + runs > other + another, "{waits} + {runs}, {other} + {another}");
     assert_eq!(balanced(patched), (A[0], 1, 0));
+}
+
+/// A task of a group that has had more than its share, beside another one of the group. On the idle thread's CPU a root task is queued, and
+/// nobody of the group: there is nobody whom it would have to let pass.
+#[test]
+fn who_waits_on_the_queue_of_the_same_group_counts_for_eligibility() {
+    for kernel in ["v6.14", "v6.18", "v7.2"] {
+        for (beside_root_task, stays) in [(true, false), (false, true)] {
+            let mut world = World::new(kernel, MachineView::flat(2, Ns::from_ms(1)));
+            let group = world.sched.add_group(&TaskGroupSpec { shares: MOST, ..TaskGroupSpec::new("/group".to_string(), None) });
+            worker(&mut world, 1, Some(group), LOAD);
+            worker(&mut world, 1, Some(group), LOAD);
+            worker(&mut world, 1, Some(group), LOAD);
+            world.call(1, |sched, cx| sched.schedule(cx));
+            worker(&mut world, 0, if beside_root_task { None } else { Some(group) }, LOAD);
+            let waits = world.sched.cfs_tasks_candidate(cpu(1)).unwrap();
+            let (queue, se) = (world.sched.se(waits).cfs_rq, world.sched.se_of(waits));
+            world.sched.level(se).dequeue_from_order();
+            world.sched.ses[se].vruntime = world.sched.ses[se].vruntime.plus(50_000_000);
+            world.sched.level(se).enqueue_in_order();
+            assert!(!world.sched.averages(queue).eligible(world.sched.ses[se].vruntime), "{kernel}");
+            let sd = world.sd(0, 0);
+            let mut env = world.env(sd, CpuIdleType::Idle);
+            let moves = world.call(0, |sched, cx| {
+                sched.rqs[cpu(1)].clocks.clock_task += 1_000_000_000;
+                sched.can_migrate_task(cx, &mut env, cpu(1), waits)
+            });
+            assert_eq!(!moves, stays, "{kernel}, a root task: {beside_root_task}");
+        }
+    }
+}
+
+/// Three of the four tasks of CPU 1 may not leave it, and stand first: only v6.6 of mainline, which looks at as many as were queued and on
+/// while all were pinned, comes to the fourth when two have been queued. The stable kernels 6.1.187 and 6.12 stop.
+#[test]
+fn a_look_ends_with_the_tasks_that_were_queued() {
+    for (kernel, moved) in [("v5.10", 0), ("v6.1", 0), ("v6.6", 1), ("v6.12", 0), ("v7.2", 0)] {
+        let mut world = World::new(kernel, MachineView::flat(2, Ns::from_ms(1)));
+        for _ in 0..4 {
+            worker(&mut world, 1, None, LOAD);
+        }
+        let mut first = world.sched.cfs_tasks_candidate(cpu(1));
+        for _ in 0..3 {
+            let task = first.unwrap();
+            world.sched.tasks[task].cpus_allowed = fairground_stdx::CpuMask::only(cpu(1));
+            first = world.sched.cfs_tasks_after(task);
+        }
+        let sd = world.sd(0, 0);
+        let mut env = world.env(sd, CpuIdleType::Idle);
+        (env.loop_max, env.imbalance, env.all_pinned, env.src_cpu) = (2, 1, true, Some(cpu(1)));
+        env.migration = super::super::MigrationType::Task;
+        let detached = world.call(0, |sched, cx| {
+            sched.rqs[cpu(1)].clocks.clock_task += 1_000_000_000;
+            sched.detach_tasks(cx, &mut env, cpu(1))
+        });
+        assert_eq!(detached, moved, "{kernel}");
+    }
 }
