@@ -26,8 +26,9 @@ pub struct CompareReport {
     pub a: String,
     /// The name of the other side.
     pub b: String,
-    /// Whether the sides differ in exactly one thing, so that the difference is caused by it.
-    pub single_change: bool,
+    /// Whether the sides differ in exactly one thing, so that the difference is caused by it; none where a side is a
+    /// kernel's tree, of which that is not known.
+    pub single_change: Option<bool>,
     /// How many metrics were tested: verdicts are corrected over all of them, those that are not shown included.
     pub tested: usize,
     /// The smallest effect that matters, in thousandths of the baseline's mean.
@@ -137,7 +138,7 @@ impl CompareReport {
             self.worth_permille / 10,
             self.worth_permille % 10
         ));
-        if !self.single_change {
+        if self.single_change == Some(false) {
             table.note("not a single change: the sides differ in more than one thing");
         }
         table
@@ -158,7 +159,7 @@ impl CompareReport {
                 comparison.better.name().into(),
                 end(low),
                 end(high),
-                Cell::float(comparison.p.to_f64(), 3),
+                Cell::p_value(comparison.p.to_f64()),
             ]);
         }
         table.note("p is corrected over all metrics");
@@ -192,8 +193,8 @@ pub fn overall(b: &str, verdicts: &[Verdict]) -> String {
         _ => "Mixed",
     };
     format!(
-        "{word}: {b} is worse in {worse}, better in {better}, otherwise different in {differ} metrics; no difference in {same}, \
-         undecided {open}."
+        "{word}: {b} is worse in {worse}, better in {better}, otherwise different in {}; no difference in {same}, undecided {open}.",
+        counted(differ as u64, "metric")
     )
 }
 
@@ -278,7 +279,7 @@ mod tests {
         CompareReport {
             a: "v4.20".into(),
             b: "v4.20+align-vruntime".into(),
-            single_change: true,
+            single_change: Some(true),
             tested: 3,
             worth_permille: 5,
             rows: vec![
@@ -329,7 +330,7 @@ mod tests {
         assert!(!report.any_worse());
         report.rows[0].comparison.verdict = Verdict::Worse;
         assert!(report.any_worse());
-        report.single_change = false;
+        report.single_change = Some(false);
         assert!(report.table().to_string().contains("not a single change"));
     }
 }

@@ -72,7 +72,7 @@ pub fn verdicts_table(rows: &[Comparison], windows: u64, length: Ns) -> Table {
             percent_cell(row),
             end(low),
             end(high),
-            Cell::float(row.p.to_f64(), 3),
+            Cell::p_value(row.p.to_f64()),
             row.verdict.name().into(),
         ]);
     }

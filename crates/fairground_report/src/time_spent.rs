@@ -1,4 +1,4 @@
-//! Where the virtual time of a run went: by class of cost for people, by operation for programs.
+//! Where the simulated time of a run went: by class of cost for people, by operation for programs.
 
 use crate::columns;
 use crate::table::{Cell, Table, number};
@@ -10,7 +10,7 @@ use fairground_stdx::Ns;
 /// By class. What took no time is left out.
 pub fn time_spent_table(spent: &TimeSpent) -> Table {
     let columns = columns![left "on", right "count", right "time" "time_ns", right "% of all CPUs" "share_pct", left "what"];
-    let mut table = Table::new("time_spent", "Where the virtual time went", columns);
+    let mut table = Table::new("time_spent", "Where the simulated time went", columns);
     let mut push = |row: SpentRow, (key, what): (&str, &str)| {
         if row.ns != 0 {
             table.push(vec![key.into(), count_cell(&row), time_cell(row.ns), share_cell(row.ns, spent), what.into()]);
@@ -33,7 +33,7 @@ pub fn time_spent_table(spent: &TimeSpent) -> Table {
 /// By operation, for documents: every row, also of what took no time.
 pub fn time_by_op_table(spent: &TimeSpent) -> Table {
     let columns = columns![left "op", left "class", right "count", right "time" "time_ns", right "% of all CPUs" "share_pct"];
-    let mut table = Table::new("time_by_op", "Where the virtual time went, by operation", columns);
+    let mut table = Table::new("time_by_op", "Where the simulated time went, by operation", columns);
     for row in spent.rows() {
         let class = row.class().map_or("", CostClass::key);
         table.push(vec![name(row.on).0.into(), class.into(), count_cell(&row), time_cell(row.ns), share_cell(row.ns, spent)]);
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn classes_are_shown_with_their_shares() {
         expect_test::expect![[r#"
-            Where the virtual time went
+            Where the simulated time went
             on       count       time  % of all CPUs  what
             -------  -----  ---------  -------------  ---------------------------------------------------------------
             tasks             1.50 ms         75.000  What tasks compute, kernel threads among them

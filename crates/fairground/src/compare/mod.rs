@@ -77,6 +77,7 @@ impl Compared {
 pub fn compare(scenario: &Scenario, options: &CompareOptions, control: Control<'_>) -> Result<Compared, Error> {
     let (a, b) = sides(scenario, options)?;
     let differences = a.profile.diff(&b.profile);
+    let of_tree = [&a, &b].iter().any(|side| side.profile.tree().is_some());
     let jobs: Vec<Scenario> =
         (0..options.runs.max(1)).flat_map(|run| [&a, &b].map(|side| side.with_seed(scenario.seed.wrapping_add(run)))).collect();
     let done = AtomicU64::new(0);
@@ -114,7 +115,7 @@ pub fn compare(scenario: &Scenario, options: &CompareOptions, control: Control<'
     let report = CompareReport {
         a: a.profile.full_name(),
         b: b.profile.full_name(),
-        single_change: a.profile.is_one_change_from(&b.profile),
+        single_change: (!of_tree).then(|| a.profile.is_one_change_from(&b.profile)),
         tested: pairs.len(),
         worth_permille: rule.worth_permille,
         rows: rows.collect(),

@@ -40,7 +40,7 @@ impl Compared {
         }
         let first: Vec<&str> = self.differences.iter().take(4).map(|row| row.name).collect();
         let more = if self.differences.len() > 4 { ", ..." } else { "" };
-        lines.push(match self.sides.iter().any(|side| side.profile.tree().is_some()) {
+        lines.push(match self.report.single_change.is_none() {
             true => "differ in   what their kernels do: a tree decides by its own rules".to_string(),
             false => format!("differ in   {}: {}{more}", self.differences.len(), first.join(", ")),
         });

@@ -171,34 +171,39 @@ fn what_a_library_cannot_have_is_refused_by_name_before_the_run() {
     }
 }
 
-/// docs/your-patch.md with the tree that `cargo xtask kernel-sources` fetches, and its one-line patch.
+/// docs/your-patch.md with the tree that `cargo xtask kernel-sources` fetches, and the published fix of one line that it names.
 #[cfg(feature = "trees")]
 #[test]
 fn a_tree_and_its_patched_copy_are_built_and_compared() {
     let (folder, store) = (Folder::new(), Folder::new());
     let store = store.path("kernels");
     let root = std::env::var_os("FAIRGROUND_KERNEL_SOURCES").map_or(workspace().join("target/kernel-sources"), Into::into);
-    let (base, patched) = (root.join("6.12"), folder.path("patched"));
-    assert!(base.join("Makefile").is_file(), "{}: no kernel tree. Run `cargo xtask kernel-sources 6.12`", base.display());
+    let (base, patched) = (root.join("6.18"), folder.path("patched"));
+    assert!(base.join("Makefile").is_file(), "{}: no kernel tree. Run `cargo xtask kernel-sources 6.18`", base.display());
     let copied = std::process::Command::new("cp").arg("-a").arg(&base).arg(&patched).status().unwrap();
     assert!(copied.success());
     let fair = Path::new(&patched).join("kernel/sched/fair.c");
     let text = std::fs::read_to_string(&fair).unwrap();
-    let line = "normalized_sysctl_sched_base_slice\t= 700000ULL";
-    assert_eq!(text.matches(line).count(), 1);
-    std::fs::write(&fair, text.replace(line, "normalized_sysctl_sched_base_slice\t= 6000000ULL")).unwrap();
+    // The loop over the CPUs of a group in update_sg_wakeup_stats() leaves out those that the task may not use.
+    let at = text.find("void update_sg_wakeup_stats").unwrap();
+    let line = at + text[at..].find("for_each_cpu(").unwrap();
+    let group = line + text[line..].find(") {").unwrap();
+    let fixed = [&text[..line], "for_each_cpu_and(", &text[line + "for_each_cpu(".len()..group], ", p->cpus_ptr", &text[group..]]
+        .concat();
+    std::fs::write(&fair, fixed).unwrap();
     for (tree, name) in [(base.display().to_string(), "base"), (patched, "patched")] {
         let ran = with(&store, &["kernel", "build", &tree, "--as", name]);
         assert_eq!(ran.code, 0, "{}", ran.err);
     }
-    let compared =
-        with(&store, &["compare", "scenarios/features/crowd.toml", "--a", "tree:base", "--b", "tree:patched", "--json"]);
-    let rows = compared.json()["rows"].as_array().unwrap().clone();
-    let row = |name: &str| rows.iter().find(|row| row["metric"] == name).unwrap_or_else(|| panic!("{name}: {rows:?}")).clone();
-    // Longer slices switch less often.
-    assert_eq!(row("switches")["verdict"], "differs", "{rows:?}");
-    let again = with(&store, &["compare", "scenarios/features/crowd.toml", "--a", "tree:base", "--b", "tree:patched", "--json"]);
-    assert_eq!(again.out, compared.out, "the same runs");
+    let scenario = "scenarios/examples/pinned-forks.toml";
+    let words = ["compare", scenario, "--a", "tree:base", "--b", "tree:patched", "--metric", "busy_pct", "--runs", "6", "--json"];
+    let compared = with(&store, &words);
+    let row = compared.json()["rows"][0].clone();
+    // Each of the 40 workers has one of 64 CPUs for itself: 62.5 %.
+    let (before, after) = (row["baseline"]["mean"].as_f64().unwrap(), row["compare"]["mean"].as_f64().unwrap());
+    assert!(before < 55.0 && (62.0..62.6).contains(&after), "{row}");
+    assert_eq!(row["verdict"], "differs", "{row}");
+    assert_eq!(with(&store, &words).out, compared.out, "the same runs");
 }
 
 /// A real-time hog beside fair tasks on one CPU for 2.5 s, nothing has a price: 6.1 stops it after 950 ms of each second, 6.12 has a server

@@ -128,7 +128,7 @@ fn where_the_virtual_time_went_adds_up() {
     let tick = rows("time_by_op").into_iter().find(|row| row["op"] == "tick").unwrap();
     assert_eq!((&tick["class"], tick["count"].as_i64().unwrap() * 1_800), (&"timer".into(), tick["time_ns"].as_i64().unwrap()));
     let text = ok(&["run", &path]).out;
-    assert!(text.contains("\nWhere the virtual time went\n") && !text.contains("by operation"), "{text}");
+    assert!(text.contains("\nWhere the simulated time went\n") && !text.contains("by operation"), "{text}");
     assert!(text.contains("together 2.00 s: that of all CPUs"), "{text}");
 }
 

@@ -55,6 +55,10 @@ impl Cell {
     pub fn float(value: f64, places: usize) -> Cell {
         Cell::new(format!("{value:.places$}"), value)
     }
+    /// The p value of a test, to three places; one that would round to nothing is shown as smaller than the least of them.
+    pub fn p_value(p: f64) -> Cell {
+        if p < 0.0005 { Cell::new("<0.001", p) } else { Cell::float(p, 3) }
+    }
 }
 
 impl From<&str> for Cell {

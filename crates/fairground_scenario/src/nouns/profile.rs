@@ -65,7 +65,12 @@ pub(crate) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Kernel> {
         match item.as_str() {
             Some(variant) => settings.push((name, variant)),
             None => {
-                m.at(name.span, format!("`{}` is no variant's name", name.value), "A seam takes the name of a variant in quotes.")
+                let hint = if TUNABLES.iter().any(|row| row.name == name.value) {
+                    format!("It is a tunable: write `tunables = {{ {} = … }}`.", name.value)
+                } else {
+                    "A seam takes the name of a variant in quotes.".to_string()
+                };
+                m.at(name.span, format!("`{}` is no variant's name", name.value), hint)
             }
         }
     }
@@ -112,8 +117,8 @@ pub fn with_setting(profile: Profile, name: &str, value: &str) -> Result<Profile
         return Err(ProfileError { message, hint: format!("Features are written as debugfs does: `{name}` or `NO_{name}`.") });
     }
     if name.starts_with("cpu.") {
-        let message = format!("`{name}` is not modelled yet");
-        return Err(ProfileError { message, hint: "Tasks run in the root group, without weight or quota.".to_string() });
+        let message = format!("`{name}` is no part of a profile");
+        return Err(ProfileError { message, hint: "It is a file of a group: write it in the group's `[[group]]`.".to_string() });
     }
     profile.with_tunable(name, value)
 }
@@ -187,6 +192,8 @@ mod tests {
         for (text, part) in [
             ("overlay = [\"align-vruntime\"]", "without `kernel`"),
             ("kernel = \"9.9\"", "no profile"),
+            ("kernel = \"5.19\"\nsched_latency_ns = 24000000", "write `tunables = { sched_latency_ns = … }`"),
+            ("kernel = \"5.19\"\n\"cpu.max\" = \"max\"", "write it in the group's `[[group]]`"),
             ("kernel = \"7.3\"", "not modelled yet"),
             ("kernel = \"5.19\"\noverlay = [\"align-vruntime\"]", "does not apply"),
             ("kernel = \"5.19\"\nfeatures = [\"FOO\"]", "no feature `FOO`"),
@@ -196,7 +203,7 @@ mod tests {
         ] {
             let (_, wrong) = read_text(text);
             assert_eq!(wrong.0.len(), 1, "{text}: {wrong}");
-            assert!(wrong.0[0].message.contains(part), "{text}: {wrong}");
+            assert!(wrong.to_string().contains(part), "{text}: {wrong}");
         }
     }
 }

@@ -51,19 +51,42 @@ const VERBS: [&str; 27] = [
 ];
 
 /// Reads a list of steps. Each wrong one is a mistake; a jump behind the end is one too.
+///
+/// A step is one instruction, but for a `fork` of a row with `count`: that is one for each of its tasks.
 pub(crate) fn read(list: Vec<Spanned<&str>>, names: &Names, m: &mut Mistakes) -> Vec<Instr> {
     let length = list.len() as u32;
     let mut code = Vec::new();
+    let mut begins = Vec::new(); // of each step: its first instruction
     for text in list {
-        let found = instr(text.value.trim(), names).and_then(|instr| match instr {
-            Instr::Jump { to } | Instr::Repeat { to, .. } | Instr::JumpIf { to, .. } if to > length => {
+        begins.push(code.len() as u32);
+        let found = step(text.value.trim(), names).and_then(|step| match step.last() {
+            Some(Instr::Jump { to } | Instr::Repeat { to, .. } | Instr::JumpIf { to, .. }) if *to > length => {
                 Err((format!("step {to} does not exist"), format!("Steps are counted from 0; {length} is the end of the list.")))
             }
-            instr => Ok(instr),
+            _ => Ok(step),
         });
-        code.extend(m.keep(found, &text.span));
+        code.extend(m.keep(found, &text.span).into_iter().flatten());
+    }
+    begins.push(code.len() as u32);
+    for instr in &mut code {
+        if let Instr::Jump { to } | Instr::Repeat { to, .. } | Instr::JumpIf { to, .. } = instr {
+            *to = begins[*to as usize];
+        }
     }
     code
+}
+
+/// The instructions of one step: `fork NAME` of a row with `count` starts `NAME-0`, `NAME-1` and so on.
+fn step(text: &str, names: &Names) -> Result<Vec<Instr>, Wrong> {
+    let several = text.strip_prefix("fork ").map(str::trim).filter(|name| !names.tasks.iter().any(|task| task == name));
+    if let Some(name) = several
+        && let Some(first) = names.tasks.iter().position(|task| *task == format!("{name}-0"))
+    {
+        let of_row = |(index, task): &(usize, &String)| **task == format!("{name}-{index}");
+        let children = names.tasks[first..].iter().enumerate().take_while(of_row);
+        return Ok(children.map(|(index, _)| Instr::Fork { task: TaskId::from_index(first + index) }).collect());
+    }
+    instr(text, names).map(|instr| vec![instr])
 }
 
 fn instr(text: &str, names: &Names) -> Result<Instr, Wrong> {
@@ -356,6 +379,21 @@ mod tests {
         assert_eq!(read_one("repeat 5 to 0").0, [Instr::Repeat { counter: 0, times: 5, to: 0 }]);
         assert_eq!(read_one("read p").0, [Instr::Read { pipe: PipeId::new(0), into: 0 }]);
         assert_eq!(read_one("run 2ms..2ms").0, [Instr::Run { work: Ns::from_ms(2), mode: Mode::User }]);
+    }
+
+    #[test]
+    fn a_fork_of_a_row_starts_all_of_it_and_jumps_still_count_steps() {
+        let names = Names { tasks: ["p", "w-0", "w-1", "w-2", "x"].map(str::to_string).to_vec(), ..names() };
+        let list = ["fork w", "run 1ms", "repeat 5 to 1", "jump 0", "jump 5", "fork w-1"];
+        let mut m = Mistakes::default();
+        let code = read(list.map(|step| Spanned { value: step, span: 0..1 }).to_vec(), &names, &mut m);
+        assert!(m.0.is_empty(), "{m}");
+        let fork = |row| Instr::Fork { task: TaskId::from_index(row) };
+        assert_eq!(code[..3], [fork(1), fork(2), fork(3)]);
+        assert_eq!(
+            code[4..],
+            [Instr::Repeat { counter: 0, times: 5, to: 3 }, Instr::Jump { to: 0 }, Instr::Jump { to: 7 }, fork(2)]
+        );
     }
 
     #[test]
