@@ -218,9 +218,9 @@ pub fn read_as(format: &Format, bytes: &[u8], tasks_csv: &[u8], sink: &mut dyn S
     Some(read_form(form, bytes, Beside { name: format.name, tasks_csv }, sink))
 }
 
-/// Whether the plain bytes of a file look like a trace that can be read.
+/// Whether a file looks like a trace that can be read, packed by zstd or gzip or not.
 pub fn is_trace(source: impl Read, name: &str) -> bool {
-    form_of(Peeked::new(source).head(), name).is_some()
+    unpack(source, HEAD as u64).is_ok_and(|head| form_of(&head, name).is_some())
 }
 
 /// All bytes of a file that may be packed by zstd or gzip, at most so many.

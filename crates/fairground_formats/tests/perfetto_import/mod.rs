@@ -7,7 +7,7 @@ mod packed;
 
 use crate::common::pftrace::{Form, encode, file, packet};
 use crate::common::{Run, run, tracepoint, with_pids, written};
-use fairground_formats::{ImportError, RecordedTrace, WriterOptions, read_any, read_into, read_set};
+use fairground_formats::{ImportError, RecordedTrace, WriterOptions, is_trace, read_any, read_into, read_set};
 use fairground_model::{NullSink, PrevState, TraceEvent, WakeContext};
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};

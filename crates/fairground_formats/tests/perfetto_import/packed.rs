@@ -45,6 +45,7 @@ fn files_packed_as_a_whole() {
     gzip.write_all(&plain).unwrap();
     let gzip = gzip.finish().unwrap();
     assert_eq!(read_any(&gzip[..], "x.pftrace.gz").unwrap().events, expected.events);
+    assert!(is_trace(&gzip[..], "x.pftrace.gz") && is_trace(&plain[..], "x.pftrace"));
     let cut = read_any(&gzip[..gzip.len() / 2], "x.pftrace.gz").unwrap();
     assert!(!cut.stats.is_clean() && cut.stats.events > 0, "{}", notes(&cut));
 }
