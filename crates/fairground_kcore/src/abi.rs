@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of the interface. A library of another version is refused.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// The answer of a core that has stopped.
 pub(crate) const BROKEN: i64 = -10_000;
 /// The idle task in a [`Kind::Switch`].
@@ -207,6 +207,33 @@ pub struct CpuView {
     pub server_deadline_ns: u64,
     pub server_active: u32,
     pub server_throttled: u32,
+    /// Whether the running task has works to do before it returns to user mode.
+    pub user_works: u32,
+    pad: u32,
+}
+
+/// What cpu.max of a group says and cpu.stat counts.
+#[repr(C)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names of the files' lines")]
+pub struct QuotaView {
+    quota: u64,
+    pub period_ns: u64,
+    pub burst_ns: u64,
+    pub nr_periods: u64,
+    pub nr_throttled: u64,
+    pub throttled_time_ns: u64,
+    pub nr_burst: u64,
+    pub burst_time_ns: u64,
+}
+
+impl QuotaView {
+    const UNLIMITED: u64 = u64::MAX;
+
+    /// What the group may use in a period; `None`: as much as it likes.
+    pub fn quota_ns(&self) -> Option<u64> {
+        Some(self.quota).filter(|&ns| ns != QuotaView::UNLIMITED)
+    }
 }
 
 /// A scheduling domain of a CPU.
@@ -292,6 +319,7 @@ pub(crate) struct Table {
     pub(crate) timer: Call1,
     pub(crate) stopper: Call0,
     pub(crate) exit: Call0,
+    pub(crate) user_return: Call0,
     pub(crate) nice: unsafe extern "C" fn(u32, u64, u32, i32) -> i64,
     pub(crate) affinity: unsafe extern "C" fn(u32, u64, u32, *const u32, u32) -> i64,
     pub(crate) policy: unsafe extern "C" fn(u32, u64, u32, *const Policy) -> i64,
@@ -303,6 +331,7 @@ pub(crate) struct Table {
     pub(crate) view_task: unsafe extern "C" fn(u32, *mut TaskView) -> i64,
     pub(crate) view_queue: unsafe extern "C" fn(u32, u32, *mut QueueView) -> i64,
     pub(crate) view_cpu: unsafe extern "C" fn(u32, *mut CpuView) -> i64,
+    pub(crate) view_quota: unsafe extern "C" fn(u32, *mut QuotaView) -> i64,
     pub(crate) view_domain: unsafe extern "C" fn(u32, u32, *mut DomainView) -> i64,
     pub(crate) set_domain: unsafe extern "C" fn(u32, u32, u64, i64) -> i64,
     pub(crate) set_idle_since: unsafe extern "C" fn(u32, u64) -> i64,

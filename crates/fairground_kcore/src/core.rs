@@ -1,6 +1,8 @@
 //! An instance of a core: the entry points of a scheduler, each a call into the library.
 
-use crate::abi::{BROKEN, CpuView, DomainView, ForkTables, MachineTables, Policy, QueueView, Request, Seen, Table, TaskView};
+use crate::abi::{
+    BROKEN, CpuView, DomainView, ForkTables, MachineTables, Policy, QueueView, QuotaView, Request, Seen, Table, TaskView,
+};
 use crate::library::{Library, text};
 use crate::signals;
 use crate::stopped::{CallError, Stop};
@@ -278,6 +280,11 @@ impl KernelCore {
         // SAFETY: numbers only.
         self.call(|table| unsafe { (table.exit)(cpu, now_ns) })
     }
+    /// The running task does its works before it returns to user mode; schedule() may be due then.
+    pub fn user_return(&mut self, cpu: u32, now_ns: u64) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.user_return)(cpu, now_ns) }).map(|_| ())
+    }
     /// set_user_nice().
     pub fn nice(&mut self, cpu: u32, now_ns: u64, task: u32, nice: i32) -> Result<(), CallError> {
         // SAFETY: numbers only.
@@ -335,6 +342,13 @@ impl KernelCore {
         let mut view = QueueView::default();
         // SAFETY: fills the struct.
         let answer = unsafe { (self.table().view_queue)(group, cpu, &raw mut view) };
+        (answer == 0).then_some(view)
+    }
+    /// What cpu.max of a group says and cpu.stat counts.
+    pub fn quota(&self, group: u32) -> Option<QuotaView> {
+        let mut view = QuotaView::default();
+        // SAFETY: fills the struct.
+        let answer = unsafe { (self.table().view_quota)(group, &raw mut view) };
         (answer == 0).then_some(view)
     }
     /// A run queue.

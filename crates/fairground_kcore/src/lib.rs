@@ -39,6 +39,6 @@ mod signals;
 mod stopped;
 mod symbols;
 
-pub use abi::{CpuView, DomainView, IDLE, Kind, Policy, QueueView, Request, STOPPER, Seen, TaskView, VERSION};
+pub use abi::{CpuView, DomainView, IDLE, Kind, Policy, QueueView, QuotaView, Request, STOPPER, Seen, TaskView, VERSION};
 pub use core::{Fork, Hardware, KernelCore, Wake, Why};
 pub use stopped::{CallError, Stop, StopKind};

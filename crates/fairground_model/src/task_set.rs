@@ -113,6 +113,9 @@ pub struct TaskGroupSpec {
     /// One of the instants at which a period of its quota begins, ns of the run, if it is known: it says on which grid the period timer
     /// fires. `None`: as the kernel has it, at boot or drawn at random.
     pub period_phase: Option<Ns>,
+    /// What each CPU has of its quota when the run begins. None, as of a group that was used and sleeps; where nobody was in it yet, what
+    /// writing the limit has left: 1 ns from v6.18 on.
+    pub left_on_cpus: Ns,
 }
 
 /// The weight of a group that was told nothing else (cpu.shares; cpu.weight 100).
@@ -129,6 +132,7 @@ impl TaskGroupSpec {
             limit: CpuMax::UNLIMITED,
             clamp: UtilClamp::NONE,
             period_phase: None,
+            left_on_cpus: Ns::ZERO,
         }
     }
 }

@@ -113,12 +113,13 @@ fn quota_figures(rows: &[QuotaRow]) -> impl Iterator<Item = (String, u64)> + '_ 
     rows.iter().flat_map(|QuotaRow { group, stats, used, .. }| {
         let name = group.trim_start_matches('/');
         [
-            ("nr_periods", stats.nr_periods + FIRES_FOR_NOBODY),
-            ("nr_throttled", stats.nr_throttled),
-            ("throttled_usec", stats.throttled_time.0 / 1000),
-            ("usage_usec", used.0 / 1000),
+            ("nr_periods", Some(stats.nr_periods + FIRES_FOR_NOBODY)),
+            ("nr_throttled", Some(stats.nr_throttled)),
+            ("throttled_usec", Some(stats.throttled_time.0 / 1000)),
+            ("usage_usec", used.map(|used| used.0 / 1000)),
         ]
-        .map(|(figure, value)| (format!("cgroups.{name}.{figure}"), value))
+        .into_iter()
+        .filter_map(move |(figure, value)| Some((format!("cgroups.{name}.{figure}"), value?)))
     })
 }
 

@@ -379,10 +379,15 @@ impl Simulation {
     /// Kernel: fair.c throttle_cfs_rq_work(), v6.18–
     #[inline(never)]
     fn throttle_work(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        if self.beside.leads() {
+            self.enter(rec, cpu, Entry::UserReturn);
+            return self.pay(cpu, Section::Syscall, Then::Resume);
+        }
         if let Some(wait) = self.lock(cpu, cpu, Section::Syscall, Then::ThrottleWork) {
             return wait;
         }
         self.core_locked(rec, cpu, cpu, |sched, cx| sched.throttle_cfs_rq_work(cx));
+        self.tell(cpu, Entry::UserReturn);
         self.pay(cpu, Section::Syscall, Then::Resume)
     }
 

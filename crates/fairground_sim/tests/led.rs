@@ -1,11 +1,13 @@
 //! Another core that decides: turns of two ticks, first come first served, and an idle CPU steals.
 
 use crate::common::{Build, MS, US, priced_machine, setup, sleep, work};
-use fairground_model::{Change, Instr, Op, PrevState, Sink, TaskSet, TraceEvent};
-use fairground_sched::{Sched, TaskState};
-use fairground_sim::{Entry, LeadingCore, Led, Setup, Simulation, Site, Stopped};
-use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
+use fairground_model::{Change, CpuMax, Instr, Mode, Op, PrevState, Sink, TaskSet, TraceEvent};
+use fairground_sched::{BandwidthStats, Sched, TaskState};
+use fairground_sim::{CpuFlags, Entry, LeadingCore, Led, Setup, Simulation, Site, Stopped};
+use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId, TgId};
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 /// The core: each CPU has a line; its task of the moment is in no line.
 struct Turns {
@@ -17,8 +19,15 @@ struct Turns {
     lists: bool,
     /// A fault: it runs a task that sleeps.
     runs_sleepers: bool,
+    /// Turns end by a work of the task on its way to user mode.
+    ends_by_works: bool,
+    returns: Rc<Cell<u64>>,
     /// A wake-up looks at all other CPUs so often, schedule() at one, and each takes the lock of CPU 0.
     looks: usize,
+}
+
+fn flags(cpu: CpuId, resched: bool, user_works: bool) -> CpuFlags {
+    CpuFlags { cpu, resched, resched_lazy: false, user_works }
 }
 
 impl Turns {
@@ -31,6 +40,8 @@ impl Turns {
             homes: BTreeMap::new(),
             lists,
             runs_sleepers: false,
+            ends_by_works: false,
+            returns: Rc::default(),
             looks: 0,
         }
     }
@@ -38,7 +49,7 @@ impl Turns {
         self.homes.insert(task, cpu);
         self.lines[cpu.index()].push_back(task);
         if self.running[cpu.index()].is_none() {
-            led.flags.push((cpu, true, false));
+            led.flags.push(flags(cpu, true, false));
         }
     }
     fn schedule(&mut self, cpu: CpuId, state: PrevState, led: &mut Led) {
@@ -58,7 +69,7 @@ impl Turns {
         }
         led.next = self.lines[here].pop_front();
         (self.running[here], self.ticks[here]) = (led.next, 0);
-        led.flags.push((cpu, false, false));
+        led.flags.push(flags(cpu, false, false));
     }
 }
 
@@ -71,6 +82,10 @@ impl LeadingCore for Turns {
             true => Err("nobody may have slept before".to_owned()),
             false => Ok(()),
         }
+    }
+    fn quota(&self, group: TgId) -> Option<(CpuMax, BandwidthStats)> {
+        let stats = BandwidthStats { nr_periods: self.ticks.len() as u64, ..BandwidthStats::default() };
+        (group == TgId::new(1)).then_some((CpuMax::UNLIMITED, stats))
     }
     fn enter(&mut self, ours: &Sched, site: Site, entry: Entry<'_>, led: &mut Led) -> Result<(), String> {
         let here = site.cpu.index();
@@ -111,8 +126,13 @@ impl LeadingCore for Turns {
             Entry::Tick => {
                 self.ticks[here] += 1;
                 let over = self.running[here].is_some() && self.ticks[here].is_multiple_of(2);
-                led.flags.push((site.cpu, over && !self.lines[here].is_empty(), false));
+                let ends = over && !self.lines[here].is_empty();
+                led.flags.push(flags(site.cpu, ends && !self.ends_by_works, ends && self.ends_by_works));
                 led.timers.push((0, Some(site.now + Ns(100))));
+            }
+            Entry::UserReturn => {
+                self.returns.set(self.returns.get() + 1);
+                led.flags.push(flags(site.cpu, true, false));
             }
             Entry::Timer | Entry::Fork { .. } | Entry::Yield | Entry::Softirq | Entry::Change(_) => {}
         }
@@ -167,6 +187,31 @@ fn it_says_whose_turn_it_is() {
     assert!(turns.len() > 10 && log.decisions == 0, "our core does not say why");
     let ran: u64 = simulation.sched().task_ids().map(|task| simulation.sched().se(task).sum_exec_runtime).sum();
     assert_eq!(ran, 100 * MS, "run time is accounted");
+    let periods = |group| simulation.led_quota(TgId::new(group)).map(|quota| quota.1.nr_periods);
+    assert_eq!([periods(0), periods(1)], [None, Some(1)], "who decides counts");
+}
+
+/// A task that is in the kernel for 2.5 ms of each 3.5 ms, and one that never is: ticks come in between.
+#[test]
+fn works_are_done_where_a_task_returns_to_user_mode() {
+    let run = |ends_by_works: bool| {
+        let mut set = hogs(1);
+        let calls = Instr::Run { work: Ns(2500 * US), mode: Mode::Kernel };
+        set.task("calls", vec![work(MS), calls, Instr::Jump { to: 0 }]);
+        let mut turns = Turns::new(1, false);
+        turns.ends_by_works = ends_by_works;
+        let returns = Rc::clone(&turns.returns);
+        let (_, log, end) = led(setup(priced_machine(1, "zero"), "v6.18", set, 100 * MS), turns);
+        end.unwrap();
+        (log.switches, returns.get())
+    };
+    let (by_works, returns) = run(true);
+    let (by_ticks, none) = run(false);
+    assert_eq!(none, 0);
+    // One work for each switch but the first.
+    assert_eq!(returns, by_works.len() as u64 - 1);
+    // Kernel code of this profile may be preempted, but a work waits for its end.
+    assert_ne!(by_works, by_ticks);
 }
 
 fn sleepers() -> TaskSet {

@@ -3,7 +3,9 @@
 
 use crate::common::quota::{HOG, group, hog, in_phase, shares, simulation};
 use crate::common::{Build, MS, US, asleep_until, busy_until, repeat, run_to, sleep, work};
-use fairground_model::{Change, CpuMax, Decision, Instr, Mode, Policy, Reason, RtPriority, Sink, Start, TaskSet, TraceEvent};
+use fairground_model::{
+    Change, CpuMax, Decision, Instr, Mode, Policy, Reason, RtPriority, Sink, Start, TaskGroupSpec, TaskSet, TraceEvent,
+};
 use fairground_sched::{Profile, TaskState};
 use fairground_sim::{Flow, Simulation};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId, TgId};
@@ -447,5 +449,25 @@ fn who_wakes_below_a_throttled_queue_stops_before_user_mode() {
         run_to(&mut simulation, 1_000_000);
         let used = simulation.sched().cfs_bandwidth(limited).unwrap().used();
         assert!(used.0.abs_diff(200 * MS) <= MS, "{name}: {used:?}");
+    }
+}
+
+/// `first` goes to sleep 0.2 ms after the quota of `/outer` is used up; `second`, of the same inner group, follows. In v6.18 who is picked
+/// below a throttled queue is marked. In v7.2 only levels that are set are looked at, and the outer one goes on.
+#[test]
+fn who_follows_within_a_group_of_a_throttled_one_runs_on_in_v7_2() {
+    for (name, ran) in [(AS_MERGED, 0), ("v7.2", 79)] {
+        let mut set = TaskSet::default();
+        let outer = group(&mut set, "/outer", None, 20, 100);
+        set.groups[outer].limit.quota = Some(Ns(19_500 * US));
+        let inner = set.groups.push(TaskGroupSpec::new("/outer/inner", Some(outer)));
+        let first = set.pinned("first", 0, vec![work(19_700 * US), sleep(500 * MS)]);
+        let second = set.pinned("second", 0, [&asleep_until(19_600 * US)[..], &[work(HOG)]].concat());
+        for task in [first, second] {
+            (set.tasks[task].group, set.tasks[task].policy) = (Some(inner), Policy::Batch);
+        }
+        let mut simulation = simulation(set, 1, 1000, in_phase(name), 150);
+        run_to(&mut simulation, 99_500);
+        assert_eq!((ran_ms(&simulation, first), ran_ms(&simulation, second)), (19, ran), "{name}");
     }
 }

@@ -136,7 +136,7 @@ pub fn run_with_copy(
 }
 
 /// The run at its beginning: our core decides, or the kernel tree that the profile names.
-fn begin(setup: Setup) -> Result<Simulation, Mistakes> {
+pub fn begin(setup: Setup) -> Result<Simulation, Mistakes> {
     #[cfg(target_os = "linux")]
     if let Some(tree) = setup.profile.clone().tree() {
         return crate::tree::simulation(setup, tree);
@@ -171,11 +171,8 @@ fn simulate(
     let mut report = stats.finish(simulation.now());
     book_kernel_time(&mut report, &simulation);
     let locks = LockOutcome::of(&simulation, &tasks);
-    let quotas = quotas(&simulation, scenario);
-    let mut metrics = metrics::metrics(&report, &tasks, &locks, &quotas);
-    if scenario.profile.tree().is_some() {
-        metrics.retain(|metric| !metric.name.starts_with("quota."));
-    }
+    let quotas = quota_rows(&simulation);
+    let metrics = metrics::metrics(&report, &tasks, &locks, &quotas);
     let worst = WorstWait::of(&report, &tasks);
     Ok(RunOutcome {
         worst,
@@ -259,7 +256,7 @@ pub fn measure<S: Sink>(
         digest: simulation.digest(),
         simulated: simulation.now().since(Instant::ZERO),
         counts: simulation.counts(),
-        quotas: quotas(&simulation, scenario),
+        quotas: quota_rows(&simulation),
         ending,
     })
 }
@@ -276,11 +273,6 @@ fn ended_well<T>(
         Ok(Err(stopped)) => Err(scenario.stopped(&stopped)),
         Err(broken) => Err(Error::Broken(Box::new(located(broken, simulation, scenario, options)))),
     }
-}
-
-/// The quotas at the end. A kernel tree has its own for itself: ours counted nothing.
-fn quotas(simulation: &Simulation, scenario: &Scenario) -> Vec<QuotaRow> {
-    if scenario.profile.tree().is_some() { Vec::new() } else { quota_rows(simulation) }
 }
 
 /// Books the kernel time that the engine counted: it is not in the stream unless a sink asks for samples.

@@ -27,6 +27,8 @@ impl TreeCore {
         }
         self.make_groups()?;
         self.wait_for_the_run()?;
+        let periods = |&group: &u32| self.core.quota(group).map_or(0, |quota| quota.nr_periods);
+        self.periods_before = self.groups.iter().map(periods).collect();
         for cpu in ours.cpu_ids() {
             self.begin_domains(ours, cpu)?;
             let answer = self.core.set_idle_since(cpu.get(), self.begin_ns);

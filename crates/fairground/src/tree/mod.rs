@@ -10,9 +10,9 @@ use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, Policy
 use fairground_model::features::{Feat, FeatWrite};
 use fairground_model::{Change, CpuMax, Mistakes, Policy, PrevState, TaskGroupSpec, TaskSpec, WakeContext};
 use fairground_scenario::profile;
-use fairground_sched::Sched;
 use fairground_sched::profile::{Profile, Tree};
-use fairground_sim::{Entry, LeadingCore, Led, Setup, Simulation, Site};
+use fairground_sched::{BandwidthStats, Sched};
+use fairground_sim::{CpuFlags, Entry, LeadingCore, Led, Setup, Simulation, Site};
 use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, Ns, TaskId, TgId};
 use std::collections::BTreeMap;
 
@@ -73,6 +73,8 @@ struct TreeCore {
     /// The number of each task and group in the core.
     tasks: BTreeMap<TaskId, u32>,
     groups: Vec<u32>,
+    /// Periods of each group's quota that were over when the run began.
+    periods_before: Vec<u64>,
     rows: BTreeMap<u64, TaskId>,
     /// Whether there are tasks of the real-time class.
     has_real_time: bool,
@@ -118,6 +120,7 @@ impl TreeCore {
             tunables: setup.profile.tunables.overrides().map(|(row, value)| (row.name.replace("sched_", ""), value)).collect(),
             tasks: BTreeMap::new(),
             groups: Vec::new(),
+            periods_before: Vec::new(),
             rows: BTreeMap::new(),
             has_real_time: setup.tasks.policies().any(|policy| policy.rt_priority().is_some()),
             homes: BTreeMap::new(),
@@ -321,9 +324,9 @@ impl TreeCore {
         Ok(())
     }
 
-    fn flags_of(&self, cpu: u32) -> (CpuId, bool, bool) {
-        let flags = self.core.cpu(cpu).map_or(0, |view| view.need_resched);
-        (CpuId::new(cpu), flags == 1, flags == 2)
+    fn flags_of(&self, cpu: CpuId) -> CpuFlags {
+        let (resched, works) = self.core.cpu(cpu.get()).map_or((0, 0), |view| (view.need_resched, view.user_works));
+        CpuFlags { cpu, resched: resched == 1, resched_lazy: resched == 2, user_works: works != 0 }
     }
 
     /// A real-time task that was queued may have pushed others away.
@@ -352,6 +355,21 @@ impl LeadingCore for TreeCore {
 
     fn begin(&mut self, ours: &Sched) -> Result<(), String> {
         self.begin_run(ours)
+    }
+
+    fn quota(&self, group: TgId) -> Option<(CpuMax, BandwidthStats)> {
+        let quota = self.core.quota(self.group(Some(group)))?;
+        let before = self.periods_before.get(group.index()).copied().unwrap_or(0);
+        let stats = BandwidthStats {
+            nr_periods: quota.nr_periods - before,
+            nr_throttled: quota.nr_throttled,
+            throttled_time: Ns(quota.throttled_time_ns),
+            nr_burst: quota.nr_burst,
+            burst_time: Ns(quota.burst_time_ns),
+            ..BandwidthStats::default()
+        };
+        let limit = CpuMax { quota: quota.quota_ns().map(Ns), period: Ns(quota.period_ns), burst: Ns(quota.burst_ns) };
+        (limit.quota.is_some() || stats.nr_periods > 0).then_some((limit, stats))
     }
 
     fn enter(&mut self, ours: &Sched, site: Site, entry: Entry<'_>, led: &mut Led) -> Result<(), String> {
@@ -425,6 +443,10 @@ impl LeadingCore for TreeCore {
                 }
                 self.find_moved(led);
             }
+            Entry::UserReturn => {
+                let answer = self.core.user_return(cpu, now);
+                self.said(answer)?;
+            }
             Entry::Change(change) => self.change(ours, (cpu, now), change, led)?,
         }
         // Those of the boot too, with the first entry.
@@ -434,7 +456,7 @@ impl LeadingCore for TreeCore {
         // Its own flag a CPU sets without an interrupt.
         led.ipis.retain(|&target| target != site.cpu);
         led.ipis.dedup();
-        let flags: Vec<_> = led.ipis.iter().copied().chain([site.cpu]).map(|cpu| self.flags_of(cpu.get())).collect();
+        let flags: Vec<_> = led.ipis.iter().copied().chain([site.cpu]).map(|cpu| self.flags_of(cpu)).collect();
         led.flags.extend(flags);
         Ok(())
     }

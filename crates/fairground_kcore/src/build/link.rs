@@ -17,6 +17,7 @@ pub(super) const HELPERS: &[&str] = &[
     "kernel/locking/mutex",
     "kernel/locking/spinlock",
     "kernel/smp",
+    "kernel/task_work",
     "kernel/time/time",
     "lib/bitmap",
     "lib/bsearch",

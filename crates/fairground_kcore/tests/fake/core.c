@@ -21,6 +21,10 @@ static struct {
 	unsigned long long ran, since;
 } tasks[TASKS];
 static unsigned queue[CPUS][TASKS], length[CPUS], cpus, forked = 1, rotate[CPUS], resched[CPUS];
+/* Whether who runs there has a work: a task of nice 19 does from when it is picked until it returns to user mode. */
+static unsigned works[CPUS];
+/* Of all CPUs: periods of the one quota. */
+static unsigned ticks;
 static struct fg_request ring[RING];
 static unsigned asked;
 /* Of a tick: a look at each other CPU, then the own lock. */
@@ -171,14 +175,24 @@ static fg_s64 do_schedule(unsigned cpu, unsigned why)
 		ask(FG_SWITCH, cpu, before, next);
 	if (next != FG_IDLE)
 		tasks[next].since = last;
+	works[cpu] = next != FG_IDLE && tasks[next].nice == 19;
 	running[cpu] = next;
 	return next;
 }
 static fg_s64 schedule(fg_u32 cpu, fg_u64 now, fg_u32 why) { CALL(cpu, now, do_schedule(cpu, why)); }
 static fg_s64 exit_(fg_u32 cpu, fg_u64 now) { CALL(cpu, now, do_schedule(cpu, FG_EXITS)); }
 
+static fg_s64 do_user_return(unsigned cpu)
+{
+	resched[cpu] |= works[cpu];
+	works[cpu] = 0;
+	return 0;
+}
+static fg_s64 user_return(fg_u32 cpu, fg_u64 now) { CALL(cpu, now, do_user_return(cpu)); }
+
 static fg_s64 do_tick(unsigned cpu)
 {
+	ticks++;
 	for (unsigned other = 0; other < cpus; other++)
 		if (other != cpu)
 			seen[nr_seen++] = other;
@@ -215,7 +229,14 @@ static fg_s64 view_queue(fg_u32 group, fg_u32 cpu, struct fg_queue_view *view)
 }
 static fg_s64 view_cpu(fg_u32 cpu, struct fg_cpu_view *view)
 {
-	*view = (struct fg_cpu_view) { .nr_running = length[cpu % CPUS], .clock = last, .nr_idle_scan = 9, .need_resched = resched[cpu % CPUS] };
+	*view = (struct fg_cpu_view) { .nr_running = length[cpu % CPUS], .clock = last, .nr_idle_scan = 9, .need_resched = resched[cpu % CPUS], .user_works = works[cpu % CPUS] };
+	return 0;
+}
+static fg_s64 view_quota(fg_u32 group, struct fg_quota_view *view)
+{
+	if (group)
+		return -ENOENT;
+	*view = (struct fg_quota_view) { FG_UNLIMITED, 100, 3, ticks, ticks / 2, 1000 * ticks, 4, 5 };
 	return 0;
 }
 static fg_s64 view_domain(fg_u32 cpu, fg_u32 level, struct fg_domain_view *view)
@@ -245,10 +266,10 @@ static const struct fg_table table = {
 	.abi = FAKE_ABI, .size = sizeof(table), .release = "fake", .identity = FAKE_IDENTITY, .hz = 250,
 	.boot = boot, .fault = get_fault, .requests = requests, .seen = get_seen, .log = get_log, .signalled = signalled,
 	.feature = feature, .tunable = tunable, .jiffies = jiffies, .fork = fork_, .start = start, .wake = wake,
-	.schedule = schedule, .tick = tick, .softirq = number, .ipi = number, .timer = number, .stopper = nothing, .exit = exit_,
+	.schedule = schedule, .tick = tick, .softirq = number, .ipi = number, .timer = number, .stopper = nothing, .exit = exit_, .user_return = user_return,
 	.nice = set_nice, .affinity = affinity, .policy = policy, .group_new = number, .group_file = group_file,
 	.group_move = numbers, .hotplug = number, .frequency = number,
-	.view_task = view_task, .view_queue = view_queue, .view_cpu = view_cpu, .view_domain = view_domain,
+	.view_task = view_task, .view_queue = view_queue, .view_cpu = view_cpu, .view_quota = view_quota, .view_domain = view_domain,
 	.set_domain = set_domain, .set_idle_since = set_idle_since,
 };
 

@@ -90,6 +90,25 @@ fn views_have_the_fields_of_the_header_at_their_places() {
     let domain = core.domain(0, 0).unwrap();
     assert_eq!((domain.name().as_str(), domain.weight, domain.spans(1), domain.spans(2)), ("MC", 2, true, false));
     assert_eq!(core.domain(0, 1), None);
+    (0..2).for_each(|cpu| core.tick(cpu, BOOT).unwrap());
+    let quota = core.quota(0).unwrap();
+    assert_eq!((quota.quota_ns(), quota.period_ns, quota.burst_ns), (None, 100, 3));
+    assert_eq!((quota.nr_periods, quota.nr_throttled, quota.throttled_time_ns), (2, 1, 2000));
+    assert_eq!((quota.nr_burst, quota.burst_time_ns, core.quota(1)), (4, 5, None));
+}
+
+#[test]
+fn works_are_done_on_the_way_to_user_mode() {
+    let mut core = booted("works", 1);
+    let flags = |core: &KernelCore| core.cpu(0).map(|cpu| (cpu.user_works, cpu.need_resched));
+    let task = core.fork(0, BOOT, &Fork { nice: 19, ..Fork::default() }).unwrap();
+    core.wake_up_new_task(0, BOOT, task).unwrap();
+    assert_eq!(flags(&core), Some((0, 1)), "who does not run yet returns nowhere");
+    core.schedule(0, BOOT, Why::Preempted).unwrap();
+    assert_eq!(flags(&core), Some((1, 0)));
+    core.user_return(0, BOOT).unwrap();
+    assert_eq!(flags(&core), Some((0, 1)), "the work may have left the task without a queue");
+    assert!(core.user_return(1, BOOT).is_err());
 }
 
 #[test]

@@ -15,16 +15,22 @@ pub struct QuotaRow {
     pub limit: CpuMax,
     /// Its counters.
     pub stats: BandwidthStats,
-    /// What it has used while it had a quota.
-    pub used: Ns,
+    /// What it has used while it had a quota. `None` where another core decided: that counts what cpu.stat shows, and neither this nor
+    /// spans and debts.
+    pub used: Option<Ns>,
 }
 
 /// The groups that have, or had, a quota.
 pub fn quota_rows(simulation: &Simulation) -> Vec<QuotaRow> {
     let sched: &Sched = simulation.sched();
     let row = |group| {
+        let name = sched.group(group).name.clone();
+        if sched.is_led() {
+            let (limit, stats) = simulation.led_quota(group)?;
+            return Some(QuotaRow { group: name, limit, stats, used: None });
+        }
         let pool = sched.cfs_bandwidth(group)?;
-        Some(QuotaRow { group: sched.group(group).name.clone(), limit: pool.limit, stats: pool.stats, used: pool.used() })
+        Some(QuotaRow { group: name, limit: pool.limit, stats: pool.stats, used: Some(pool.used()) })
     };
     sched.group_ids().filter_map(row).collect()
 }
@@ -58,13 +64,19 @@ pub(super) static QUOTA_METRICS: [MetricRow<Counted>; 9] = {
     ]
 };
 
-/// The metrics of groups that begin the run with a quota: `quota./web.used_ms` and so on.
+/// Those that come from cpu.stat, which every core counts.
+const OF_CPU_STAT: [&str; 4] = ["nr_periods", "nr_throttled", "throttled_pct", "throttled_ms"];
+
+/// The metrics of groups that begin the run with a quota: `quota./web.used_ms` and so on. What nobody counted has none.
 pub(super) fn quota_metrics(tasks: &TaskSet, rows: &[QuotaRow]) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for group in tasks.groups.iter().filter(|group| group.limit.quota.is_some()) {
         let row = rows.iter().find(|row| row.group == group.name);
-        let counted = row.map_or((BandwidthStats::default(), Ns::ZERO), |row| (row.stats, row.used));
-        metrics.extend(QUOTA_METRICS.iter().map(|metric| metric.of(&format!("quota.{}.", group.name), &counted)));
+        let (stats, used) = row.map_or((BandwidthStats::default(), Some(Ns::ZERO)), |row| (row.stats, row.used));
+        let counted = (stats, used.unwrap_or(Ns::ZERO));
+        let is_counted = |metric: &&MetricRow<Counted>| used.is_some() || OF_CPU_STAT.contains(&metric.name);
+        let rows = QUOTA_METRICS.iter().filter(is_counted);
+        metrics.extend(rows.map(|metric| metric.of(&format!("quota.{}.", group.name), &counted)));
     }
     metrics
 }

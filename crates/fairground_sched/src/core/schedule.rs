@@ -367,10 +367,16 @@ impl Sched {
         if rq.resched_on_user_return() {
             return UserReturn::Resched;
         }
-        match rq.curr.is_some_and(|task| self.tasks[task].throttle_work) {
+        match self.user_work_due(cpu) {
             true => UserReturn::ThrottleWork,
             false => UserReturn::Run,
         }
+    }
+
+    /// Whether the current task of `cpu` has a work to do before it returns to user mode.
+    #[inline]
+    pub fn user_work_due(&self, cpu: CpuId) -> bool {
+        self.rqs[cpu].curr.is_some_and(|task| self.tasks[task].throttle_work)
     }
 
     /// Whether the current task of `cpu` is taken off the CPU where it is in the kernel, at the end of an interrupt.

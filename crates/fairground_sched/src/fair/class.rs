@@ -75,7 +75,7 @@ impl Sched {
             self.set_next_entity(cx, se, how);
             level = self.ses[se].parent;
         }
-        self.charge_at_set_next(cx, task);
+        self.charge_at_set_next(cx, task, self.rqs[self.tasks[task].cpu].cfs);
     }
 
     /// A task gets a CPU that is idle, or leaves another class. What is below a group is aged after the group's own entity where kernels
@@ -87,7 +87,7 @@ impl Sched {
             FirstSet::BottomUp => self.set_next_task_fair(cx, task, Set::Picked),
             FirstSet::TopDown => {
                 self.set_next_from_top(cx, self.tasks[task].se);
-                self.charge_at_set_next(cx, task);
+                self.charge_at_set_next(cx, task, self.rqs[self.tasks[task].cpu].cfs);
             }
         }
     }
@@ -117,7 +117,7 @@ impl Sched {
         }
         self.put_prev_entity(cx, pse);
         self.set_next_entity(cx, se, Set::Picked);
-        self.charge_at_set_next(cx, next);
+        self.charge_at_set_next(cx, next, self.ses[se].cfs_rq);
     }
 
     /// Kernel: fair.c put_prev_entity(), v4.12–

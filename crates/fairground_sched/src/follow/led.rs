@@ -52,10 +52,14 @@ impl Sched {
         }
     }
 
-    /// The reschedule flags of `cpu`, as the other core has them: at once, or at the next return to user mode.
-    pub fn led_need_resched(&mut self, cpu: CpuId, at_once: bool, lazy: bool) {
+    /// The flags of `cpu`, as the other core has them: schedule() at once, or at the next return to user mode, and whether the
+    /// running task has works to do then.
+    pub fn led_flags(&mut self, cpu: CpuId, (at_once, lazy): (bool, bool), user_works: bool) {
         let rq = &mut self.rqs[cpu];
         (rq.need_resched, rq.need_resched_lazy) = (at_once, lazy);
+        if let Some(task) = rq.curr {
+            self.tasks[task].throttle_work = user_works;
+        }
     }
 
     /// The softirq that balances is raised on `cpu`, or was served.

@@ -19,4 +19,12 @@ seams! {
             "Up to its first reading: what a balance asks after that holds for the next schedule() on that CPU, however late that is.",
     }
     history { v(4, 12) => WholeCall, v(6, 7) => FirstReading, }
+
+    /// By which clock a newidle balance ages what is left of load.
+    NewidleClock = newidle_clock {
+        Read "read" "It is read anew under the lock, which is taken again for that.",
+        OfSchedule "of-schedule" "It is that of the schedule() around it, under the same lock; if that did not read the clock, an older one.",
+    }
+    // Read in 7.2.13.
+    history { v(4, 12) => Read, v(7, 2) => OfSchedule, }
 }

@@ -6,15 +6,20 @@ use crate::ending::Stopped;
 use crate::kernel::Next;
 use crate::simulation::{Setup, Simulation};
 use crate::timers::Timer;
-use fairground_model::{Mistakes, Op, Recorder, Section};
-use fairground_sched::{Ctx, Sched, WakeFlags};
-use fairground_stdx::{CpuId, Ns, TaskId};
+use fairground_model::{CpuMax, Mistakes, Op, Recorder, Section};
+use fairground_sched::{BandwidthStats, Ctx, Sched, WakeFlags};
+use fairground_stdx::{CpuId, Ns, TaskId, TgId};
 
 impl Simulation {
     /// A run at its beginning in which `leader` decides. All CPUs tick, idle ones too, and run-queue locks are never waited for.
     pub fn led_by(mut setup: Setup, leader: Box<dyn super::LeadingCore>) -> Result<Simulation, Mistakes> {
         setup.machine.nohz_idle = false;
         Simulation::build(crate::QueueKind::Fast, setup, Beside::Leads(leader, Led::default()))
+    }
+
+    /// The limit of a group by the core that leads, if one does, and what it has counted of that.
+    pub fn led_quota(&self, group: TgId) -> Option<(CpuMax, BandwidthStats)> {
+        self.beside.quota(group)
     }
 
     /// Makes an entry into the core that leads, and counts what it looked at. False: the run ends with that.
@@ -56,8 +61,8 @@ impl Simulation {
         if !led.moved.is_empty() {
             self.core(rec, cpu, |sched, cx| sched.led_moves(cx, &led.moved));
         }
-        for &(cpu, at_once, lazy) in &led.flags {
-            self.sched.led_need_resched(cpu, at_once, lazy);
+        for flags in &led.flags {
+            self.sched.led_flags(flags.cpu, (flags.resched, flags.resched_lazy), flags.user_works);
         }
         if led.softirq {
             self.sched.led_softirq(cpu, true);

@@ -29,16 +29,15 @@
 //!
 //! # What is not told
 //!
-//! Ticks that stop and begin again on idle CPUs, frequencies that governors choose, `sched_exec`, the throttle work of a task
-//! on its way to user mode, and reads of a task's run time.
+//! Ticks that stop and begin again on idle CPUs, frequencies that governors choose, `sched_exec`, and reads of a task's run time.
 
 mod lead;
 
 use crate::ending::Stopped;
 use crate::simulation::Simulation;
-use fairground_model::{Change, PrevState, Recorder};
-use fairground_sched::{Sched, WakeFlags};
-use fairground_stdx::{CpuId, Instant, TaskId};
+use fairground_model::{Change, CpuMax, PrevState, Recorder};
+use fairground_sched::{BandwidthStats, Sched, WakeFlags};
+use fairground_stdx::{CpuId, Instant, TaskId, TgId};
 
 /// When and on which CPU an entry is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,6 +89,8 @@ pub enum Entry<'a> {
     Ipi,
     /// Timers of the scheduler that are due: a quota's period or slack, a turn, a deadline.
     Timer,
+    /// resume_user_mode_work(): the running task returns to user mode and has works to do before. A schedule() may follow.
+    UserReturn,
     /// A change of a task, a group, a switch or the machine, from outside or by a task of its own; our core has taken it.
     Change(&'a Change),
 }
@@ -110,6 +111,9 @@ pub trait LeadingCore {
     /// The engine makes an entry. Of a fork our tables hold the child already, of all others they are as before. What came of
     /// it goes to `led`, which is empty. An error ends the run.
     fn enter(&mut self, ours: &Sched, site: Site, entry: Entry<'_>, led: &mut Led) -> Result<(), String>;
+    /// The limit of a group, and what it has counted of that since the run began, but for spans and debts, which cpu.stat does not have.
+    /// `None`: it has no limit, and had none.
+    fn quota(&self, group: TgId) -> Option<(CpuMax, BandwidthStats)>;
 }
 
 /// What a leading core has done and wants.
@@ -123,8 +127,8 @@ pub struct Led {
     pub listed: bool,
     /// Tasks that were moved, and where to.
     pub moved: Vec<(TaskId, CpuId)>,
-    /// Reschedule flags that may have changed: of which CPU, at once, at the next return to user mode.
-    pub flags: Vec<(CpuId, bool, bool)>,
+    /// What CPUs are to do that may have changed.
+    pub flags: Vec<CpuFlags>,
     /// CPUs that are to be interrupted.
     pub ipis: Vec<CpuId>,
     /// The softirq that balances was raised on the CPU that made the entry.
@@ -135,6 +139,19 @@ pub struct Led {
     pub looked: Vec<CpuId>,
     /// Of which CPUs it took the lock of the run queue, its own among them.
     pub locked: Vec<CpuId>,
+}
+
+/// What a CPU is to do before its task goes on in user mode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CpuFlags {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// schedule(), at once.
+    pub resched: bool,
+    /// schedule(), at the next return to user mode or tick.
+    pub resched_lazy: bool,
+    /// The works of the running task.
+    pub user_works: bool,
 }
 
 impl Led {
@@ -171,6 +188,13 @@ impl Beside {
         match self {
             Beside::Leads(leader, _) => leader.nr_timers(),
             _ => 0,
+        }
+    }
+    /// What the one who decides counts of a group's limit.
+    pub(crate) fn quota(&self, group: TgId) -> Option<(CpuMax, BandwidthStats)> {
+        match self {
+            Beside::Leads(leader, _) => leader.quota(group),
+            _ => None,
         }
     }
     /// The run is about to begin.

@@ -22,6 +22,7 @@ fg_s64 fg_ipi(u32 cpu, u64 now, u32 kind);
 fg_s64 fg_timer(u32 cpu, u64 now, u32 timer);
 fg_s64 fg_stopper(u32 cpu, u64 now);
 fg_s64 fg_exit(u32 cpu, u64 now);
+fg_s64 fg_user_return(u32 cpu, u64 now);
 fg_s64 fg_nice(u32 cpu, u64 now, u32 task, s32 nice);
 fg_s64 fg_affinity(u32 cpu, u64 now, u32 task, const u32 *cpus, u32 count);
 fg_s64 fg_set_policy(u32 cpu, u64 now, u32 task, const struct fg_policy *policy);
@@ -32,6 +33,7 @@ fg_s64 fg_set_frequency(u32 cpu, u64 now, u32 scale);
 fg_s64 fg_view_task(u32 task, struct fg_task_view *view);
 fg_s64 fg_view_queue(u32 group, u32 cpu, struct fg_queue_view *view);
 fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view);
+fg_s64 fg_view_quota(u32 group, struct fg_quota_view *view);
 fg_s64 fg_view_domain(u32 cpu, u32 level, struct fg_domain_view *view);
 fg_s64 fg_set_domain(u32 cpu, u32 level, u64 last_balance, s64 nr_idle_scan);
 fg_s64 fg_set_idle_since(u32 cpu, u64 ns);
@@ -66,6 +68,7 @@ static const struct fg_table fg_table = {
 	.timer = fg_timer,
 	.stopper = fg_stopper,
 	.exit = fg_exit,
+	.user_return = fg_user_return,
 	.nice = fg_nice,
 	.affinity = fg_affinity,
 	.policy = fg_set_policy,
@@ -77,6 +80,7 @@ static const struct fg_table fg_table = {
 	.view_task = fg_view_task,
 	.view_queue = fg_view_queue,
 	.view_cpu = fg_view_cpu,
+	.view_quota = fg_view_quota,
 	.view_domain = fg_view_domain,
 	.set_domain = fg_set_domain,
 	.set_idle_since = fg_set_idle_since,

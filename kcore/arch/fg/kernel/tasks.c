@@ -6,6 +6,7 @@
  * repaired here: the parent is always the first task as it was linked, so that a child does not depend on who ran.
  */
 #include "fg.h"
+#include <linux/resume_user_mode.h>
 #include <linux/sched/task.h>
 #include <uapi/linux/sched/types.h>
 
@@ -178,6 +179,20 @@ fg_s64 fg_wake(u32 cpu, u64 now, u32 number, u32 how);
 fg_s64 fg_wake(u32 cpu, u64 now, u32 number, u32 how) { return FG_CALL(cpu, now, fg_wake_body(number, how)); }
 
 /*
+ * The running task does the works on its list. Between two of them a kernel without preemption may schedule(): here the
+ * engine calls that when the entry is over, so it must not happen in it.
+ */
+static void fg_do_works(void (*works)(struct task_struct *task))
+{
+	__preempt_count_add(PREEMPT_OFFSET);
+	works(current);
+	__preempt_count_sub(PREEMPT_OFFSET);
+}
+
+/* It is about to return to user mode. */
+static void fg_resume(struct task_struct *task) { resume_user_mode_work(NULL); }
+
+/*
  * schedule() of the running task. It says by its state whether it sleeps; the idle task has a door of its own. A task
  * that ends gives its last state here: the tail of do_task_dead() must not run as somebody else.
  */
@@ -193,6 +208,7 @@ static fg_s64 fg_schedule_body(u32 why)
 		set_current_state(TASK_UNINTERRUPTIBLE);
 	if (why == FG_EXITS) {
 		current->flags |= PF_EXITING;
+		fg_do_works(exit_task_work);
 		set_special_state(TASK_DEAD);
 	}
 	if (is_idle)
@@ -208,6 +224,15 @@ fg_s64 fg_schedule(u32 cpu, u64 now, u32 why);
 fg_s64 fg_schedule(u32 cpu, u64 now, u32 why) { return FG_CALL(cpu, now, fg_schedule_body(why)); }
 fg_s64 fg_exit(u32 cpu, u64 now);
 fg_s64 fg_exit(u32 cpu, u64 now) { return FG_CALL(cpu, now, fg_schedule_body(FG_EXITS)); }
+
+static fg_s64 fg_user_return_body(void)
+{
+	fg_do_works(fg_resume);
+	return 0;
+}
+
+fg_s64 fg_user_return(u32 cpu, u64 now);
+fg_s64 fg_user_return(u32 cpu, u64 now) { return FG_CALL(cpu, now, fg_user_return_body()); }
 
 static fg_s64 fg_nice_body(u32 number, int nice)
 {

@@ -2,8 +2,9 @@
 /*
  * Time is the engine's: sched_clock() and all clocks of timers are the time of the call.
  *
- * A timer of the tree is a slot here from its start to its end, and a request with its time. The engine calls back by
- * the slot's number. Numbers are given lowest first, so they are equal in equal runs; addresses would not be.
+ * A timer of the tree is a slot here from its first start on, and a request with its time. The engine calls back by the
+ * slot's number. Numbers are given in the order of first starts, so they are equal in equal runs; addresses would not
+ * be. A timer keeps its number: of those that are due at one instant the engine takes the lowest first.
  */
 #include "fg.h"
 #include <linux/hrtimer.h>
@@ -12,7 +13,7 @@
 
 static struct hrtimer *fg_timers[FG_TIMERS];
 static int fg_timer_cpu[FG_TIMERS];
-static u32 fg_lowest_free;
+static u32 fg_timer_count;
 static struct hrtimer_clock_base fg_clock_base;
 
 #ifdef FG_HAS_HIGHRES_KEY
@@ -38,7 +39,7 @@ static u32 fg_slot(const struct hrtimer *timer)
 {
 	u32 slot = 0;
 
-	while (slot < FG_TIMERS && fg_timers[slot] != timer)
+	while (slot < fg_timer_count && fg_timers[slot] != timer)
 		slot++;
 	return slot;
 }
@@ -85,35 +86,22 @@ void hrtimer_start_range_ns(struct hrtimer *timer, ktime_t at, u64 range, const 
 	if (mode & HRTIMER_MODE_REL)
 		at = ktime_add_safe(at, fg_now);
 	hrtimer_set_expires_range_ns(timer, at, range);
-	if (slot == FG_TIMERS) {
-		slot = fg_lowest_free;
-		while (slot < FG_TIMERS && fg_timers[slot])
-			slot++;
-		if (slot == FG_TIMERS)
-			fg_stop(FG_FULL, "timers", (unsigned long)__builtin_return_address(0));
-		fg_timers[slot] = timer;
-		fg_lowest_free = slot + 1;
-	}
+	if (slot == FG_TIMERS)
+		fg_stop(FG_FULL, "timers", (unsigned long)__builtin_return_address(0));
+	if (slot == fg_timer_count)
+		fg_timers[fg_timer_count++] = timer;
 	fg_timer_cpu[slot] = fg_cpu;
 	fg_set_queued(timer, true);
 	fg_request(FG_TIMER, fg_cpu, slot, ktime_to_ns(hrtimer_get_expires(timer)));
 }
 
-static void fg_release(u32 slot)
-{
-	fg_timers[slot] = NULL;
-	if (slot < fg_lowest_free)
-		fg_lowest_free = slot;
-}
-
 int hrtimer_try_to_cancel(struct hrtimer *timer)
 {
-	u32 slot = hrtimer_is_queued(timer) ? fg_slot(timer) : FG_TIMERS;
+	u32 slot = fg_slot(timer);
 
-	if (slot == FG_TIMERS)
+	if (!hrtimer_is_queued(timer))
 		return 0;
 	fg_request(FG_UNTIMER, fg_timer_cpu[slot], slot, 0);
-	fg_release(slot);
 	fg_set_queued(timer, false);
 	return 1;
 }
@@ -139,10 +127,10 @@ u64 hrtimer_forward(struct hrtimer *timer, ktime_t now, ktime_t interval)
 /* The engine says that a timer is due. It rearms itself by RESTART, or has been started anew by its own function. */
 int fg_fire(u32 slot)
 {
-	struct hrtimer *timer = slot < FG_TIMERS ? fg_timers[slot] : NULL;
+	struct hrtimer *timer = slot < fg_timer_count ? fg_timers[slot] : NULL;
 	enum hrtimer_restart again;
 
-	if (!timer)
+	if (!timer || !hrtimer_is_queued(timer))
 		return -ENOENT;
 	fg_set_queued(timer, false);
 	fg_clock_base.running = timer;
@@ -153,8 +141,6 @@ int fg_fire(u32 slot)
 	if (again == HRTIMER_RESTART) {
 		fg_set_queued(timer, true);
 		fg_request(FG_TIMER, fg_cpu, slot, ktime_to_ns(hrtimer_get_expires(timer)));
-	} else if (fg_timers[slot] == timer) {
-		fg_release(slot);
 	}
 	return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the engine may look at between two calls. Views change nothing; a field that a tree lacks is 0. */
 #include "fg.h"
+#include <linux/task_work.h>
 
 /* What a task is expected to use when it runs again, or the sum of that on a queue. */
 static u32 fg_util_est(const struct sched_avg *avg)
@@ -161,7 +162,29 @@ fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view)
 	shared = rcu_dereference_raw(per_cpu(sd_llc_shared, cpu));
 	view->nr_idle_scan = shared ? shared->nr_idle_scan : 0;
 #endif
+	view->user_works = task_work_pending(fg_running[cpu]);
 	fg_view_rt(rq, view);
+	return 0;
+}
+
+fg_s64 fg_view_quota(u32 number, struct fg_quota_view *view);
+fg_s64 fg_view_quota(u32 number, struct fg_quota_view *view)
+{
+	const struct task_group *group = fg_group(number);
+
+	if (!group)
+		return -EINVAL;
+	*view = (struct fg_quota_view) { };
+#ifdef CONFIG_CFS_BANDWIDTH
+	view->quota = group->cfs_bandwidth.quota == RUNTIME_INF ? FG_UNLIMITED : group->cfs_bandwidth.quota;
+	view->period = ktime_to_ns(group->cfs_bandwidth.period);
+	view->burst = group->cfs_bandwidth.burst;
+	view->nr_periods = group->cfs_bandwidth.nr_periods;
+	view->nr_throttled = group->cfs_bandwidth.nr_throttled;
+	view->throttled_time = group->cfs_bandwidth.throttled_time;
+	view->nr_burst = group->cfs_bandwidth.nr_burst;
+	view->burst_time = group->cfs_bandwidth.burst_time;
+#endif
 	return 0;
 }
 

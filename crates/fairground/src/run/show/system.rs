@@ -73,19 +73,20 @@ pub(super) fn quota_table(rows: &[QuotaRow]) -> Table {
     let mut table = Table::new("quota", "Quota (cpu.max, cpu.stat)", columns);
     table.grows("groups", &["throttled_ns", "used_ns"]);
     for QuotaRow { group, limit, stats, used } in rows {
+        let if_counted = |ns: Ns| if used.is_some() { Cell::ms(ns.0) } else { Cell::none() };
         let percent = (stats.nr_throttled * 10_000).checked_div(stats.nr_periods).unwrap_or(0);
         table.push(vec![
             group.clone().into(),
             limit.to_string().into(),
             (limit.burst.0 / 1000).into(),
-            Cell::ms(used.0),
+            used.map_or_else(Cell::none, |used| Cell::ms(used.0)),
             stats.nr_periods.into(),
             stats.nr_throttled.into(),
             Cell::fixed(percent, 100, 1),
             Cell::ms(stats.throttled_time.0),
             stats.nr_burst.into(),
             Cell::ms(stats.burst_time.0),
-            Cell::ms(stats.debt_max.0),
+            if_counted(stats.debt_max),
         ]);
     }
     table.note("throttled ms: all CPUs together, without intervals that are open at the end");

@@ -12,6 +12,13 @@ impl Sched {
     pub fn update_blocked_averages(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         self.count_rq_lock(cx, cpu);
         self.update_rq_clock(cx, cpu);
+        self.age_blocked_averages(cx, cpu);
+    }
+
+    /// Brings the averages of `cpu` up to its clock, and notes whether anything is left to age. Its lock is held.
+    ///
+    /// Kernel: fair.c __sched_balance_update_blocked_averages(), v7.2– (in update_blocked_averages() before)
+    pub(crate) fn age_blocked_averages(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         if cx.trace.wants_samples() && !self.rqs[cpu].leaf_cfs_rqs.is_empty() {
             self.rqs[cpu].told_clock = self.rqs[cpu].clocks.clock_task;
             self.tell(cx, cpu, QueueAct::Age, (None, None));

@@ -6,7 +6,7 @@ use super::{BalanceStep, BalanceWork};
 use crate::Sched;
 use crate::core::Leaving;
 use crate::ctx::Ctx;
-use crate::seam::{NewidleCost, NohzBalance, ShouldWeBalance};
+use crate::seam::{NewidleClock, NewidleCost, NohzBalance, ShouldWeBalance};
 use crate::topology::{CpuIdleType, NewidleRate, SdFlags};
 use fairground_model::BalanceFinding;
 use fairground_model::features::Feat;
@@ -136,7 +136,10 @@ impl Sched {
         };
         match self.expects_gain(&work) {
             Ok(()) => {
-                self.update_blocked_averages(cx, cpu);
+                match self.profile.newidle_clock {
+                    NewidleClock::Read => self.update_blocked_averages(cx, cpu),
+                    NewidleClock::OfSchedule => self.age_blocked_averages(cx, cpu),
+                }
                 return Some(work);
             }
             Err((finding, numbers)) => cx.no_balance(cpu, None, CpuIdleType::NewlyIdle, finding, numbers),

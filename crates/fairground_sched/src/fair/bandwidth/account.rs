@@ -83,24 +83,25 @@ impl Sched {
         self.cfs_rqs[queue].curr.is_some_and(|se| self.ses[se].on_rq)
     }
 
-    /// Checks the accounts of all levels as a task is put on the CPU: if one has nothing left, the task will stop on its way to
-    /// user mode.
+    /// Checks the accounts of the levels that are set as a task is put on the CPU, up to `highest`: if one has nothing left, the task
+    /// will stop on its way to user mode. Groups in which the last task was too go on, and are not looked at above the level on which
+    /// both part: where one of them is throttled the next task is not marked, at no later charge either.
     ///
     /// Kernel: fair.c set_next_task_fair(), v7.2–
-    pub(crate) fn charge_at_set_next(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+    pub(crate) fn charge_at_set_next(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, highest: CfsRqId) {
         if self.profile.throttle_at == ThrottleAt::Charge && self.cfs_bandwidth_used() {
-            self.charge_all_levels(cx, task);
+            self.charge_levels(cx, task, highest);
         }
     }
 
     #[inline(never)]
-    fn charge_all_levels(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+    fn charge_levels(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, highest: CfsRqId) {
         let (mut level, mut throttled) = (Some(self.tasks[task].se), false);
         while let Some(se) = level {
             let queue = self.ses[se].cfs_rq;
             self.charge(cx, queue, Ns::ZERO);
-            throttled |= self.is_throttled(queue);
-            level = self.ses[se].parent;
+            throttled |= self.has_nothing(queue);
+            level = self.ses[se].parent.filter(|_| queue != highest);
         }
         if throttled {
             self.task_throttle_setup_work(cx, task);
@@ -191,6 +192,13 @@ impl Sched {
     #[inline]
     pub(crate) fn cfs_rq_throttled(&self, queue: CfsRqId) -> bool {
         self.cfs_bandwidth_used() && self.is_throttled(queue)
+    }
+
+    /// Whether a throttled queue is not paid for yet.
+    fn has_nothing(&self, queue: CfsRqId) -> bool {
+        let row = &self.cfs_rqs[queue];
+        let account = row.tg.and_then(|tg| self.cfs_bandwidth(tg)).map(|pool| pool.accounts[row.cpu]);
+        account.is_some_and(|account| account.enabled && account.throttled && account.remaining <= 0)
     }
 
     fn is_throttled(&self, queue: CfsRqId) -> bool {

@@ -42,20 +42,24 @@ impl Sched {
         self.bandwidth.used -= u32::from(before && !now);
     }
 
-    /// A group has had its limit since long before the run: its pool is full, and its timer has stopped.
+    /// A group has had its limit since long before the run: its pool is full, its timer has stopped, and CPUs have what its
+    /// specification says.
     pub fn begin_with_limit(&mut self, group: TgId, limit: CpuMax) {
         if limit.quota.is_none() {
             return;
         }
-        let rule = self.profile.refill;
+        let (rule, left) = (self.profile.refill, self.groups[group].left_on_cpus.0 as i64);
         self.bandwidth.used += 1;
         self.make_pool(group, limit.period);
-        let pool = self.pool(group).expect("invariant: it was just made");
+        let pool = self.bandwidth.pools[group].as_mut().expect("invariant: it was just made");
         pool.limit = limit;
         // Twice: what may be saved for later periods has been.
         pool.refill(rule, SCHED_CLOCK_AT_START);
         pool.refill(rule, SCHED_CLOCK_AT_START);
-        pool.accounts.iter_mut().for_each(|account| account.enabled = true);
+        for cpu in self.rqs.ids() {
+            pool.reset(cpu, left);
+            pool.accounts[cpu].enabled = true;
+        }
     }
 
     fn make_pool(&mut self, group: TgId, period: Ns) {

@@ -44,6 +44,8 @@ pub struct TaskGroup {
     pub(crate) reweighted: bool,
     /// When one of its periods begins, if that is given.
     pub(crate) period_phase: Option<Ns>,
+    /// What each CPU has of its quota when a run begins.
+    pub(crate) left_on_cpus: Ns,
     /// Sum of what its queues have told of their load.
     pub load_avg: u64,
     /// The groups in it.
@@ -57,7 +59,7 @@ impl Sched {
     ///
     /// Kernel: core.c sched_create_group(), v4.12–
     pub fn add_group(&mut self, spec: &TaskGroupSpec) -> TgId {
-        let TaskGroupSpec { name, parent, shares, idle, period_phase, .. } = spec.clone();
+        let TaskGroupSpec { name, parent, shares, idle, period_phase, left_on_cpus, .. } = spec.clone();
         self.has_idle_policy |= idle;
         let group = self.groups.push(TaskGroup {
             name,
@@ -67,6 +69,7 @@ impl Sched {
             removed: false,
             reweighted: false,
             period_phase,
+            left_on_cpus,
             load_avg: 0,
             children: Vec::new(),
             queues: IndexVec::filled(None, self.rqs.len()),

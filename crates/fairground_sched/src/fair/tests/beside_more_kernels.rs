@@ -286,3 +286,20 @@ fn who_comes_back_as_the_current_one_is_charged_from_its_new_place() {
         assert_eq!(bench.sched.ses[se].vruntime.since(place), 3 * MS as i64, "{kernel}");
     }
 }
+
+/// A schedule() that was told not to read the clock goes idle: its newidle balance reads it, and in v7.2 it does not.
+#[test]
+fn a_newidle_balance_ages_by_the_clock_of_its_schedule_in_v7_2() {
+    for (kernel, reads) in [("v6.12", true), ("v6.18", true), ("v7.2", false)] {
+        let mut bench = bench(kernel, 2);
+        bench.normal(0);
+        bench.schedule();
+        bench.sched.topology.overload = true;
+        bench.sched.rq_clock_skip_update(CPU);
+        let before = bench.sched.rqs[CPU].clocks.clock;
+        bench.leaves(5 * MS, PrevState::Sleeping);
+        assert_eq!(bench.sched.rq(CPU).curr, None);
+        let expected = if reads { before + 5 * MS } else { before };
+        assert_eq!(bench.sched.rqs[CPU].clocks.clock, expected, "{kernel}");
+    }
+}

@@ -6,7 +6,7 @@ use fairground_model::Policy;
 use fairground_sched::fair::SchedEntity;
 use fairground_sched::pelt::SchedAvg;
 use fairground_sched::{Profile, SCHED_CLOCK_AT_START, Sched, TaskState};
-use fairground_stdx::{CfsRqId, CpuId, TaskId, TgId};
+use fairground_stdx::{CfsRqId, CpuId, Id, TaskId, TgId};
 
 /// 100 ms in ticks of 4 ms.
 const RR_SLICE: u32 = 25;
@@ -41,6 +41,7 @@ impl Beside {
             let stopper = u32::from(row.stop_running || ours.stop_work_due(cpu));
             all.add(&who, "nr_running", theirs.nr_running, row.nr_running + stopper);
             all.add(&who, "need_resched", theirs.need_resched != 0, row.need_resched || row.need_resched_lazy);
+            all.add(&who, "user_works", theirs.user_works != 0, ours.user_work_due(cpu));
             all.add(
                 &who,
                 "next_balance",
@@ -113,6 +114,11 @@ impl Beside {
         if let Some(pool) = ours.cfs_bandwidth(group).filter(|pool| pool.limit.quota.is_some()) {
             let account = &pool.accounts()[cpu];
             all.add(&who, "pool", theirs.pool_ns, pool.runtime);
+            if let Some(theirs) = self.core.quota(row) {
+                all.add(&who, "nr_periods", theirs.nr_periods - self.periods_before[group.index()], pool.stats.nr_periods);
+                all.add(&who, "nr_throttled", theirs.nr_throttled, pool.stats.nr_throttled);
+                all.add(&who, "throttled_time", theirs.throttled_time_ns, pool.stats.throttled_time.0);
+            }
             all.add(&format!("{who} on CPU {}", cpu.get()), "remaining", theirs.runtime_remaining_ns, account.remaining);
             all.add(&format!("{who} on CPU {}", cpu.get()), "throttled", theirs.throttled != 0, account.throttled);
         }

@@ -50,12 +50,22 @@ struct Pending {
     yields: bool,
 }
 
+/// How the quota of a group begins that nobody has used, as the kernel has it.
+#[derive(Clone, Copy)]
+pub(crate) struct QuotaBegins {
+    /// When a period begins, counted from the beginning of the run: kernels draw that.
+    pub(crate) phase: Option<Ns>,
+    pub(crate) left_on_cpus: Ns,
+}
+
 pub(crate) struct Beside {
     core: KernelCore,
     cpus: Vec<Pending>,
     tasks: BTreeMap<TaskId, u32>,
     names: BTreeMap<u64, TaskId>,
     groups: Vec<u32>,
+    /// Periods of each group's quota that were over when the run began.
+    periods_before: Vec<u64>,
     timers: BTreeMap<u64, (u32, u64)>,
     /// Timers of an instant that have fired in the kernel, and are yet to come in ours: it is compared when all have.
     fired: usize,
@@ -87,15 +97,15 @@ fn hardware(machine: &Machine, seed: u64) -> Hardware {
 }
 
 impl Beside {
-    /// Boots the core for a run that has not begun, and makes its groups, which then wait for the run. Also answers when a period of
-    /// each group with a quota begins, counted from the beginning of the run: kernels draw that.
+    /// Boots the core for a run that has not begun, and makes its groups, which then wait for the run. Also answers how each group's
+    /// quota begins.
     pub(crate) fn boot(
         mut core: KernelCore,
         profile: &Profile,
         machine: &Machine,
         groups: &IndexVec<TgId, TaskGroupSpec>,
         seed: u64,
-    ) -> Result<(Beside, IndexVec<TgId, Option<Ns>>), CallError> {
+    ) -> Result<(Beside, IndexVec<TgId, QuotaBegins>), CallError> {
         core.boot(&hardware(machine, seed))?;
         for &feat in Feat::ALL {
             let name = feat.row().name;
@@ -113,6 +123,7 @@ impl Beside {
             tasks: BTreeMap::new(),
             names: BTreeMap::new(),
             groups: Vec::new(),
+            periods_before: Vec::new(),
             timers: BTreeMap::new(),
             fired: 0,
             jiffies: 0,
@@ -123,7 +134,7 @@ impl Beside {
             compared: Rc::default(),
         };
         beside.take_requests();
-        let mut phases = IndexVec::new();
+        let mut quotas = IndexVec::new();
         for group in groups.iter() {
             let parent = group.parent.map_or(0, |parent| beside.groups[parent.index()]);
             let row = beside.core.group_new(0, BOOT_NS, parent)?;
@@ -137,10 +148,16 @@ impl Beside {
             beside.limit(row, group.limit)?;
             let timer = beside.timers.iter().find(|row| !others.contains(row.0));
             let phase = |at_ns: u64| (at_ns as i64 - BEGIN_NS as i64).rem_euclid(group.limit.period.0 as i64);
-            phases.push(timer.map(|(_, &(_, at_ns))| Ns(phase(at_ns) as u64)));
+            let left = beside.core.queue(row, 0).map_or(0, |queue| queue.runtime_remaining_ns);
+            quotas.push(QuotaBegins {
+                phase: timer.map(|(_, &(_, at_ns))| Ns(phase(at_ns) as u64)),
+                left_on_cpus: Ns(left as u64),
+            });
         }
         beside.wait_for_the_run()?;
-        Ok((beside, phases))
+        let periods = |&row: &u32| beside.core.quota(row).map_or(0, |quota| quota.nr_periods);
+        beside.periods_before = beside.groups.iter().map(periods).collect();
+        Ok((beside, quotas))
     }
 
     /// The timers of quotas find nobody, and stop.
@@ -258,6 +275,7 @@ impl Beside {
                     self.take_requests();
                 }
             }
+            Entry::UserReturn => self.core.user_return(cpu, now)?,
             Entry::Change(change) => self.change(ours, cpu, now, change)?,
         }
         self.take_requests();

@@ -11,7 +11,7 @@
 #ifndef FG_ABI_H
 #define FG_ABI_H
 
-#define FG_ABI_VERSION 5
+#define FG_ABI_VERSION 6
 #define FG_BROKEN (-10000)
 
 typedef unsigned long long fg_u64;
@@ -118,6 +118,15 @@ struct fg_cpu_view {
 	fg_s64 server_runtime;
 	fg_u64 server_deadline;
 	fg_u32 server_active, server_throttled;
+	fg_u32 user_works;		/* the running task has works to do before it returns to user mode */
+	fg_u32 pad;
+};
+
+/* What cpu.max of a group says and cpu.stat counts; times in ns, no limit is FG_UNLIMITED. All 0 in a build without quotas. */
+#define FG_UNLIMITED 0xffffffffffffffffull
+struct fg_quota_view {
+	fg_u64 quota, period, burst;
+	fg_u64 nr_periods, nr_throttled, throttled_time, nr_burst, burst_time;
 };
 
 struct fg_domain_view {
@@ -168,6 +177,7 @@ struct fg_table {
 	fg_s64 (*timer)(fg_u32 cpu, fg_u64 now, fg_u32 timer);
 	fg_s64 (*stopper)(fg_u32 cpu, fg_u64 now);
 	fg_s64 (*exit)(fg_u32 cpu, fg_u64 now);
+	fg_s64 (*user_return)(fg_u32 cpu, fg_u64 now);
 	fg_s64 (*nice)(fg_u32 cpu, fg_u64 now, fg_u32 task, fg_s32 nice);
 	fg_s64 (*affinity)(fg_u32 cpu, fg_u64 now, fg_u32 task, const fg_u32 *cpus, fg_u32 count);
 	fg_s64 (*policy)(fg_u32 cpu, fg_u64 now, fg_u32 task, const struct fg_policy *policy);
@@ -180,6 +190,7 @@ struct fg_table {
 	fg_s64 (*view_task)(fg_u32 task, struct fg_task_view *view);
 	fg_s64 (*view_queue)(fg_u32 group, fg_u32 cpu, struct fg_queue_view *view);
 	fg_s64 (*view_cpu)(fg_u32 cpu, struct fg_cpu_view *view);
+	fg_s64 (*view_quota)(fg_u32 group, struct fg_quota_view *view);
 	fg_s64 (*view_domain)(fg_u32 cpu, fg_u32 level, struct fg_domain_view *view);
 	fg_s64 (*set_domain)(fg_u32 cpu, fg_u32 level, fg_u64 last_balance, fg_s64 nr_idle_scan);
 	fg_s64 (*set_idle_since)(fg_u32 cpu, fg_u64 ns);

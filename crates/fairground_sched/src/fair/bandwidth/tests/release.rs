@@ -42,3 +42,24 @@ fn a_queue_that_uses_up_its_runtime_before_its_release_stays_throttled() {
     assert!(bench.call(|sched, cx| sched.cfsb_csd_unthrottle(cx)));
     assert!(!bench.sched.pool(group).unwrap().accounts[own].throttled);
 }
+
+/// In v7.2 who is set to run on a throttled queue is marked. One that another CPU has paid for has 1 ns, and marks nobody.
+#[test]
+fn a_throttled_queue_that_is_paid_for_marks_nobody_in_v7_2() {
+    for (left, marked) in [(0, true), (1, false)] {
+        let mut bench = Bench::new(Profile::parse("v7.2").unwrap());
+        let group = bench.group(None, 1024);
+        let limit = CpuMax { quota: Some(Ns(20 * MS)), period: Ns(100 * MS), burst: Ns::ZERO };
+        bench.call(|sched, cx| sched.tg_set_cfs_bandwidth(cx, group, limit));
+        let task = bench.queued_in(Some(group));
+        let queue = bench.sched.se(task).cfs_rq;
+        let cpu = CpuId::new(0);
+        let pool = bench.sched.pool(group).unwrap();
+        pool.runtime = 0;
+        pool.reset(cpu, 0);
+        assert!(bench.call(|sched, cx| sched.throttle_cfs_rq(cx, queue)));
+        bench.sched.pool(group).unwrap().reset(cpu, left);
+        assert_eq!(bench.schedule(), task);
+        assert_eq!(bench.sched.user_work_due(cpu), marked, "{left} ns");
+    }
+}
