@@ -114,7 +114,7 @@ impl LeadingCore for Turns {
                 led.flags.push((site.cpu, over && !self.lines[here].is_empty(), false));
                 led.timers.push((0, Some(site.now + Ns(100))));
             }
-            Entry::Timer | Entry::Fork { .. } | Entry::Yield | Entry::Softirq | Entry::Change(_) => {}
+            Entry::Timer | Entry::Fork { .. } | Entry::Yield | Entry::Exec | Entry::Softirq | Entry::Change(_) => {}
         }
         Ok(())
     }

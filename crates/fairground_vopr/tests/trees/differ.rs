@@ -155,6 +155,9 @@ fn hunt() {
         "groups" => Told::Groups,
         "quotas" => Told::Quotas,
         "rt" => Told::RealTime,
+        "dl" => Told::Deadline,
+        "clamps" => Told::Clamps,
+        "exec" => Told::Exec,
         other => panic!("`{other}`"),
     };
     let (from, to) = parts[2].split_once("..").unwrap();
@@ -219,6 +222,26 @@ const OPEN: &[Row] = &[
             (30, "next_balance"),
         ],
     ),
+    ("6.12", Told::Clamps, 40, &[]),
+    (
+        "6.12",
+        Told::Deadline,
+        40,
+        &[
+            (5, "last_update"),
+            (6, "dl_util_avg"),
+            (7, "vruntime"),
+            (12, "last_update"),
+            (16, "next_balance"),
+            (17, "last_update"),
+            (18, "dl_runtime"),
+            (28, "load_avg"),
+            (29, "last_update"),
+            (33, "last_update"),
+            (37, "dl_runtime"),
+        ],
+    ),
+    ("6.1", Told::Deadline, 40, &[(10, "nr_running"), (16, "nr_running"), (30, "nr_running"), (37, "nr_running")]),
     (
         "6.1",
         Told::RealTime,

@@ -202,9 +202,8 @@ impl Sched {
             self.update_rq_clock(cx, cpu);
             self.complete_delayed_group(cx, se);
         }
-        if self.pelt_se[se].last_update_time != 0 {
-            self.remove_entity_load_avg(cx, se);
-        }
+        // Also if it was never used: the queue above then gives its entity anew what it has.
+        self.remove_entity_load_avg(cx, se);
         self.list_del_leaf_cfs_rq(queue);
     }
 }
