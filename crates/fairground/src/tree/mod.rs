@@ -3,12 +3,14 @@
 //! The engine makes an entry, the library answers and leaves requests, and both go back as what the engine knows: tasks by
 //! their rows, instants from the beginning of the run, which comes long after the boot (`begin.rs`).
 
+mod attributes;
 mod begin;
 mod limits;
 
+use attributes::{attributes, clamps, policy_number, priority};
 use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, Policy as Attributes, STOPPER, Wake, Why};
 use fairground_model::features::{Feat, FeatWrite};
-use fairground_model::{Change, CpuMax, DlParams, Mistakes, Policy, PrevState, TaskGroupSpec, TaskSpec, UtilClamp, WakeContext};
+use fairground_model::{Change, CpuMax, Mistakes, Policy, PrevState, TaskGroupSpec, TaskSpec, UtilClamp, WakeContext};
 use fairground_scenario::profile;
 use fairground_sched::Sched;
 use fairground_sched::profile::{Profile, Tree};
@@ -20,20 +22,6 @@ use std::collections::BTreeMap;
 const BOOT_TICKS: u64 = 1 << 20;
 /// The state of a task that is on its way to a queue: on a wake list, where nobody else can be in between.
 const TASK_WAKING: u32 = 0x200;
-/// The numbers of policies in Linux.
-const SCHED_NORMAL: u32 = 0;
-const SCHED_FIFO: u32 = 1;
-const SCHED_RR: u32 = 2;
-const SCHED_BATCH: u32 = 3;
-const SCHED_IDLE: u32 = 5;
-const SCHED_DEADLINE: u32 = 6;
-/// It shares what others leave.
-const SCHED_FLAG_RECLAIM: u32 = 2;
-/// Policy and priority stay as they are.
-const SCHED_FLAG_KEEP_POLICY: u32 = 8;
-const SCHED_FLAG_KEEP_PARAMS: u32 = 16;
-const SCHED_FLAG_UTIL_CLAMP_MIN: u32 = 32;
-const SCHED_FLAG_UTIL_CLAMP_MAX: u32 = 64;
 /// The answer to what nobody may have.
 const EINVAL: i64 = -22;
 
@@ -494,45 +482,4 @@ impl LeadingCore for TreeCore {
         led.flags.extend(flags);
         Ok(())
     }
-}
-
-fn policy_number(policy: Policy) -> u32 {
-    match policy {
-        Policy::Batch => SCHED_BATCH,
-        Policy::Idle => SCHED_IDLE,
-        Policy::Fifo(_) => SCHED_FIFO,
-        Policy::RoundRobin(_) => SCHED_RR,
-        Policy::Normal => SCHED_NORMAL,
-        Policy::Deadline(_) => SCHED_DEADLINE,
-    }
-}
-
-/// A task asks for clamps, and for nothing else.
-fn clamps(clamp: UtilClamp) -> Attributes {
-    let keep = SCHED_FLAG_KEEP_POLICY | SCHED_FLAG_KEEP_PARAMS;
-    let asks = |value: Option<u32>, flag: u32| if value.is_some() { flag } else { 0 };
-    let asked = asks(clamp.min, SCHED_FLAG_UTIL_CLAMP_MIN) | asks(clamp.max, SCHED_FLAG_UTIL_CLAMP_MAX);
-    let (clamp_min, clamp_max) = (clamp.min.unwrap_or(0), clamp.max.unwrap_or(0));
-    Attributes { flags: keep | asked, clamp_min, clamp_max, ..Attributes::default() }
-}
-
-/// What goes with a policy when a task asks for it.
-fn attributes(policy: Policy, nice: i8) -> Attributes {
-    let plain =
-        Attributes { policy: policy_number(policy), nice: nice.into(), priority: priority(policy), ..Attributes::default() };
-    match policy.deadline() {
-        None => plain,
-        Some(DlParams { runtime, deadline, period, reclaim }) => Attributes {
-            flags: if reclaim { SCHED_FLAG_RECLAIM } else { 0 },
-            runtime_ns: runtime.0,
-            deadline_ns: deadline.0,
-            period_ns: period.0,
-            ..plain
-        },
-    }
-}
-
-/// 0 below the real-time class.
-fn priority(policy: Policy) -> u32 {
-    policy.rt_priority().map_or(0, |priority| priority.get().into())
 }

@@ -23,8 +23,9 @@ impl Sched {
         self.inherit_clamps(parent, child);
         self.inherit_rt_policy(parent, child);
         self.inherit_wakees(parent, child);
-        self.update_rq_clock(cx, cpu);
-        if self.is_fair(child) {
+        // Who places a child on its parent's queue reads the clock there; nobody else has to do with that queue.
+        if self.profile.fork_place == ForkPlace::AtFork && self.is_fair(child) {
+            self.update_rq_clock(cx, cpu);
             self.task_fork_fair(cx, cpu, parent, child);
         }
         cx.meter.count(Op::Fork);

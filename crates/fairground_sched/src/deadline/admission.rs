@@ -164,7 +164,7 @@ impl Sched {
 
     /// A new task that is queued asks for the deadline policy that it is to have, and for its share. What it has asked for.
     ///
-    /// Kernel: core.c sched_setattr() of a task that was just born; sched_fork() lets nobody be born with that policy, v4.12–
+    /// Kernel: core.c sched_fork(), sched_setattr(), v4.12–
     pub fn ask_for_deadline(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> Result<Option<Policy>, Refused> {
         match self.tasks[task].asks_for.take() {
             Some(policy) => self.sched_setscheduler(cx, task, policy).map(|()| Some(policy)),

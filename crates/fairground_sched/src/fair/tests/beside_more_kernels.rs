@@ -286,3 +286,17 @@ fn who_comes_back_as_the_current_one_is_charged_from_its_new_place() {
         assert_eq!(bench.sched.ses[se].vruntime.since(place), 3 * MS as i64, "{kernel}");
     }
 }
+
+/// A child is placed on its parent's queue up to v6.11, which reads the clock there.
+#[test]
+fn a_fork_reads_the_clock_only_where_it_places_the_child() {
+    for (kernel, reads) in [("v6.1", true), ("v6.6", true), ("v6.12", false), ("v7.2", false)] {
+        let mut bench = bench(kernel, 1);
+        bench.normal(0);
+        bench.schedule();
+        let before = bench.sched.rq(CPU).clocks.clock;
+        bench.now = Instant::from_ns(3 * MS);
+        bench.forked(Policy::Normal, 0);
+        assert_eq!(bench.sched.rq(CPU).clocks.clock > before, reads, "{kernel}");
+    }
+}

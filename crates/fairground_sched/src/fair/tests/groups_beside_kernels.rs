@@ -51,7 +51,7 @@ fn a_removed_group_that_nobody_used_is_noted_above() {
         let group = bench.group(Some(above), 1024);
         bench.queued_in(Some(above));
         let (queue, _) = bench.on(above, CPU);
-        bench.on(group, CPU);
+        assert!(bench.sched.group_on(group, CPU).is_none(), "{kernel}");
         bench.call(|sched, cx| sched.remove_group(cx, group)).unwrap();
         assert_eq!(bench.sched.cfs_rqs[queue].removed.nr, 1, "{kernel}");
     }
