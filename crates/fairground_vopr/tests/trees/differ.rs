@@ -223,6 +223,9 @@ const OPEN: &[Row] = &[
         ],
     ),
     ("6.12", Told::Clamps, 40, &[]),
+    ("6.12", Told::Exec, 40, &[]),
+    ("6.1", Told::Clamps, 40, &[]),
+    ("6.1", Told::Exec, 40, &[]),
     (
         "6.12",
         Told::Deadline,
@@ -230,7 +233,7 @@ const OPEN: &[Row] = &[
         &[
             (5, "last_update"),
             (6, "dl_util_avg"),
-            (7, "vruntime"),
+            (7, "last_update"),
             (12, "last_update"),
             (16, "next_balance"),
             (17, "last_update"),
