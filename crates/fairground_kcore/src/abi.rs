@@ -100,6 +100,8 @@ pub(crate) struct ForkTables {
     pub(crate) priority: u32,
     pub(crate) group: u32,
     pub(crate) outside: u32,
+    pub(crate) clamp_min: i32,
+    pub(crate) clamp_max: i32,
     pub(crate) name: *const c_char,
 }
 
@@ -147,7 +149,16 @@ pub struct TaskView {
     pub util_est: u32,
     /// Ticks that are left to a SCHED_RR task.
     pub rr_slice: u32,
-    pad: u32,
+    pub dl_throttled: u32,
+    pub dl_non_contending: u32,
+    pub dl_yielded: u32,
+    /// What is left of a deadline task's runtime.
+    pub dl_runtime_ns: i64,
+    /// Absolute, by the clock of the run queue.
+    pub dl_deadline_ns: u64,
+    /// In effect, those of its group among them.
+    pub clamp_min: u32,
+    pub clamp_max: u32,
 }
 
 /// A fair queue: that of a group on a CPU.
@@ -207,6 +218,18 @@ pub struct CpuView {
     pub server_deadline_ns: u64,
     pub server_active: u32,
     pub server_throttled: u32,
+    pub dl_running_bw: u64,
+    pub dl_this_bw: u64,
+    pub dl_total_bw: u64,
+    /// 0: no entity of the deadline class is queued.
+    pub dl_earliest_ns: u64,
+    pub dl_nr_running: u32,
+    pub dl_overloaded: u32,
+    /// As of the real-time class.
+    pub dl_first_pushable: u32,
+    pub clamp_min: u32,
+    pub clamp_max: u32,
+    pub online: u32,
     /// Whether the running task has works to do before it returns to user mode.
     pub user_works: u32,
     pad: u32,
@@ -326,6 +349,8 @@ pub(crate) struct Table {
     pub(crate) group_new: Call1,
     pub(crate) group_file: unsafe extern "C" fn(u32, u64, u32, *const c_char, i64) -> i64,
     pub(crate) group_move: Call2,
+    pub(crate) group_remove: Call1,
+    pub(crate) exec: Call0,
     pub(crate) hotplug: Call1,
     pub(crate) frequency: Call1,
     pub(crate) view_task: unsafe extern "C" fn(u32, *mut TaskView) -> i64,

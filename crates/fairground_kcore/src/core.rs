@@ -70,6 +70,8 @@ pub struct Fork {
     pub group: u32,
     /// Whether it comes from outside, and not from the running task.
     pub outside: bool,
+    /// Utilization clamps that it asks for, least and most, of 1024.
+    pub clamp: (Option<u32>, Option<u32>),
 }
 
 /// From where a task is woken.
@@ -231,7 +233,10 @@ impl KernelCore {
     pub fn fork(&mut self, cpu: u32, now_ns: u64, how: &Fork) -> Result<u32, CallError> {
         let name = c_text(&how.name)?;
         let Fork { nice, policy, priority, group, outside, .. } = *how;
-        let tables = ForkTables { nice, policy, priority, group, outside: outside.into(), name: name.as_ptr() };
+        let clamp = |value: Option<u32>| value.map_or(-1, |value| value as i32);
+        let (clamp_min, clamp_max) = (clamp(how.clamp.0), clamp(how.clamp.1));
+        let outside = outside.into();
+        let tables = ForkTables { nice, policy, priority, group, outside, clamp_min, clamp_max, name: name.as_ptr() };
         // SAFETY: the struct and its name are valid during the call, and the core copies them.
         self.call(|table| unsafe { (table.fork)(cpu, now_ns, &raw const tables) }).map(|task| task as u32)
     }
@@ -319,7 +324,18 @@ impl KernelCore {
         // SAFETY: numbers only.
         self.call(|table| unsafe { (table.group_move)(cpu, now_ns, task, group) }).map(|_| ())
     }
-    /// Takes a CPU off line, or back.
+    /// Removes a group that has no task and no group in it.
+    pub fn group_remove(&mut self, cpu: u32, now_ns: u64, group: u32) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.group_remove)(cpu, now_ns, group) }).map(|_| ())
+    }
+    /// sched_exec() of the running task. If it is to go elsewhere, the stopper of its CPU takes it there.
+    pub fn exec(&mut self, cpu: u32, now_ns: u64) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.exec)(cpu, now_ns) }).map(|_| ())
+    }
+    /// Takes a CPU off line, or back. One that goes is closed at once, and dies when its tasks have left it by its next calls of
+    /// schedule().
     pub fn hotplug(&mut self, cpu: u32, now_ns: u64, on: bool) -> Result<(), CallError> {
         // SAFETY: numbers only.
         self.call(|table| unsafe { (table.hotplug)(cpu, now_ns, u32::from(on)) }).map(|_| ())

@@ -50,6 +50,11 @@ impl Policy {
         }
     }
 
+    /// What a task is born with that is to have this policy: nobody is born with a deadline.
+    pub const fn at_birth(self) -> Policy {
+        if self.deadline().is_some() { Policy::Normal } else { self }
+    }
+
     /// Whether it is of the fair class.
     #[inline]
     pub const fn is_fair(self) -> bool {

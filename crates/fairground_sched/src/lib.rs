@@ -52,7 +52,7 @@ pub use crate::check::Broken;
 pub use crate::core::{LastCpu, Leaving, SchedInfo, Switch, UserReturn, WakeFlags, Waking, rq_lock_op};
 pub use crate::cpufreq::FreqReport;
 pub use crate::ctx::{Ctx, Request, SCHED_CLOCK_AT_START};
-pub use crate::deadline::{DlSe, DlTimer, Refused};
+pub use crate::deadline::{DlSe, DlState, DlTaskState, DlTimer, Refused};
 pub use crate::fair::balance::BalanceStep;
 pub use crate::fair::bandwidth::{Account, BandwidthStats, Distribution, PeriodTick, Spans};
 pub use crate::follow::{Astray, Followed, QueueSeat, WakeupLead};

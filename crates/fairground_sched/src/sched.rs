@@ -210,7 +210,8 @@ impl Sched {
             on_cpu: false,
             sched_remote_wakeup: false,
             wakes_sync: false,
-            policy: spec.policy,
+            policy: spec.policy.at_birth(),
+            asks_for: Some(spec.policy).filter(|policy| policy.deadline().is_some()),
             nice: spec.nice,
             cpus_allowed: allowed,
             migration_pending: None,
@@ -223,7 +224,7 @@ impl Sched {
             mm: spec.mm,
             group_node: GroupNode::default(),
             rt: RtEntity::default(),
-            dl: DlEntity::new(spec.policy),
+            dl: DlEntity::default(),
             sched_info: SchedInfo::default(),
         });
         self.add_task_clamps(spec.clamp);

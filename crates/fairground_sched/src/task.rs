@@ -65,6 +65,8 @@ pub struct Task {
     pub(crate) wakes_sync: bool,
     /// Its policy.
     pub policy: Policy,
+    /// The deadline policy that it asks for as soon as it is queued for the first time. Nobody is born with one.
+    pub(crate) asks_for: Option<Policy>,
     /// Its nice value.
     pub nice: i8,
     /// The CPUs of the machine that it may use, at least one.

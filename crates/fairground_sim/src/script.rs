@@ -101,26 +101,19 @@ impl Simulation {
 
     fn start(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) {
         let wanted = self.tasks[task].first_cpu;
-        let born = self.core_from_outside(rec, cpu, |sched, cx| {
+        self.core_from_outside(rec, cpu, |sched, cx| {
             sched.sched_fork(cx, None, task);
-            sched.admit_new_task(cx, task)?;
             if !sched.is_led() {
                 sched.wake_up_new_task(cx, task, wanted);
             }
-            Ok(())
         });
-        match born {
-            Ok(()) => {
-                self.enter(rec, cpu, Entry::Fork { parent: None, child: task });
-                match self.beside.leads() {
-                    true => drop(self.led_wake_new(rec, cpu, task)),
-                    false => self.tell(cpu, Entry::WakeNew { child: task, wanted }),
-                }
-            }
-            Err(why) => {
-                self.not_admitted(task, why);
-            }
+        self.enter(rec, cpu, Entry::Fork { parent: None, child: task });
+        match self.beside.leads() {
+            true if !self.led_wake_new(rec, cpu, task) => return,
+            true => {}
+            false => self.tell(cpu, Entry::WakeNew { child: task, wanted }),
         }
+        self.ask_for_deadline(rec, cpu, task);
     }
 
     fn change(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, change: Change) {
@@ -228,13 +221,26 @@ impl Simulation {
         if let Some(end) = self.leaves_phase_of_schedule(cpu).filter(|_| !online) {
             return self.postpone_hotplug(end + Ns(1));
         }
+        // Where another core decides a CPU leaves by its next schedule(), and whoever brings it back waits for that.
+        if online && self.beside.leads() && self.cpus[cpu].doing != Doing::Idle {
+            return self.postpone_hotplug(self.now + Ns(1));
+        }
         if online {
             self.view.online.insert(cpu);
         } else {
             self.view.online.remove(cpu);
         }
         let acting = self.view.online.first().unwrap_or(cpu);
+        let leads = self.beside.leads();
         let done = self.core_from_outside(rec, acting, |sched, cx| match online {
+            true if leads => {
+                sched.led_online(cx, cpu);
+                Ok(())
+            }
+            false if leads => {
+                sched.led_offline(cx, cpu);
+                Ok(())
+            }
             true => {
                 sched.set_cpu_online(cx, cpu);
                 Ok(())

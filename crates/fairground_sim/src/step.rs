@@ -91,7 +91,10 @@ impl Simulation {
             Step::WaitChildren => self.wait_children(cpu, task),
             Step::Yield => self.syscall(cpu, Then::Yield),
             Step::Exec => {
-                self.core(rec, cpu, |sched, cx| sched.sched_exec(cx));
+                if !self.beside.leads() {
+                    self.core(rec, cpu, |sched, cx| sched.sched_exec(cx));
+                }
+                self.enter(rec, cpu, Entry::Exec);
                 self.syscall(cpu, Then::Resume)
             }
             Step::ThreadClock { into } => {
@@ -256,9 +259,6 @@ impl Simulation {
         self.tasks[child].parent = Some(parent);
         self.core(rec, cpu, |sched, cx| sched.sched_fork(cx, Some(parent), child));
         self.enter(rec, cpu, Entry::Fork { parent: Some(parent), child });
-        if let Err(why) = self.core(rec, cpu, |sched, cx| sched.admit_new_task(cx, child)) {
-            return self.not_admitted(child, why);
-        }
         self.tell_prio(rec, child);
         self.pay(cpu, Section::Syscall, Then::WakeNew(child))
     }
@@ -269,7 +269,8 @@ impl Simulation {
     #[inline(never)]
     pub(crate) fn wake_new(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, child: TaskId) -> Next {
         if self.beside.leads() {
-            return if self.led_wake_new(rec, cpu, child) { self.syscall(cpu, Then::Resume) } else { Next::Left };
+            let goes_on = self.led_wake_new(rec, cpu, child) && self.ask_for_deadline(rec, cpu, child);
+            return if goes_on { self.syscall(cpu, Then::Resume) } else { Next::Left };
         }
         let wanted = self.tasks[child].first_cpu;
         let target = self.core(rec, cpu, |sched, cx| sched.select_new_task(cx, child, wanted));
@@ -283,7 +284,24 @@ impl Simulation {
         }
         self.core_locked(rec, cpu, target, |sched, cx| sched.activate_new_task(cx, child, target));
         self.tell(cpu, Entry::WakeNew { child, wanted: self.tasks[child].first_cpu });
-        self.syscall(cpu, Then::Resume)
+        if self.ask_for_deadline(rec, cpu, child) { self.syscall(cpu, Then::Resume) } else { Next::Left }
+    }
+
+    /// A task that was queued for the first time gets the deadline policy that it is to have. Whoever made it asks for that at
+    /// once. False: it is refused, and the run ends.
+    pub(crate) fn ask_for_deadline(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) -> bool {
+        match self.core_from_outside(rec, cpu, |sched, cx| sched.ask_for_deadline(cx, task)) {
+            Ok(None) => {}
+            Ok(Some(policy)) => {
+                self.enter(rec, cpu, Entry::Change(&Change::Policy { task, policy }));
+                self.tell_prio(rec, task);
+            }
+            Err(why) => {
+                self.not_admitted(task, why);
+                return false;
+            }
+        }
+        true
     }
 
     fn wait_children(&mut self, cpu: CpuId, task: TaskId) -> Next {

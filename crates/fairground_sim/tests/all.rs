@@ -12,6 +12,7 @@ mod clock_pelt;
 mod common;
 mod cpu_max;
 mod deadline;
+mod deadline_beside_kernels;
 mod determinism;
 mod eevdf;
 mod fair_server;

@@ -161,7 +161,7 @@ fn a_cpu_whose_deadline_task_sleeps_pulls_one_that_waits() {
     with(&mut set, other, dl(60_000, 101_000));
     let waits = set.task("waits", vec![work(10 * MS)]);
     with(&mut set, waits, dl(20_000, 200_000));
-    set.tasks[waits].start = Start::At(Instant::from_ns(5 * MS));
+    (set.tasks[waits].start, set.tasks[waits].first_cpu) = (Start::At(Instant::from_ns(5 * MS)), Some(cpu(0)));
     check(
         &KERNELS,
         &set,

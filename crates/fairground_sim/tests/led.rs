@@ -134,7 +134,7 @@ impl LeadingCore for Turns {
                 self.returns.set(self.returns.get() + 1);
                 led.flags.push(flags(site.cpu, true, false));
             }
-            Entry::Timer | Entry::Fork { .. } | Entry::Yield | Entry::Softirq | Entry::Change(_) => {}
+            Entry::Timer | Entry::Fork { .. } | Entry::Yield | Entry::Exec | Entry::Softirq | Entry::Change(_) => {}
         }
         Ok(())
     }

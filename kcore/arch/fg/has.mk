@@ -8,6 +8,7 @@ FG_HAS := \
 	$(call fg-has,ARCH_RESCHEDULE,include/linux/smp.h,arch_smp_send_reschedule) \
 	$(call fg-has,BASE_SLICE,kernel/sched/sched.h,sysctl_sched_base_slice) \
 	$(call fg-has,CGROUP_FORK,include/linux/sched/task.h,sched_cgroup_fork) \
+	$(call fg-has,CPUFREQ_PRESSURE,include/linux/cpufreq.h,DECLARE_PER_CPU.unsigned long. cpufreq_pressure) \
 	$(call fg-has,DEADLINE,include/linux/sched.h,vlag;) \
 	$(call fg-has,DELAYED,include/linux/sched.h,sched_delayed;) \
 	$(call fg-has,ENABLED_MASK,include/linux/cpumask.h,__cpu_enabled_mask) \

@@ -25,6 +25,10 @@ impl TreeCore {
             let answer = self.core.tunable(&name, value);
             self.set(answer).map_err(|why| format!("{why} (tunable sched_{name})"))?;
         }
+        if ours.uses_clamps() {
+            let answer = self.core.tunable("clamps_used", 1);
+            self.set(answer).map_err(|why| format!("{why} (the build has no CONFIG_UCLAMP_TASK)"))?;
+        }
         self.make_groups()?;
         self.wait_for_the_run()?;
         let periods = |&group: &u32| self.core.quota(group).map_or(0, |quota| quota.nr_periods);
@@ -63,6 +67,7 @@ impl TreeCore {
             if spec.limit.quota.is_some() {
                 self.limit(at, number, spec.limit)?;
             }
+            self.clamp_group(at, number, spec.clamp)?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What a run over a tree cannot have yet, said by name before it begins.
 
-use fairground_model::{Change, Instr, Mistakes, Policy, UtilClamp};
+use fairground_model::{Change, Mistakes};
 use fairground_sim::Setup;
 use fairground_stdx::Ns;
 use std::collections::BTreeSet;
@@ -36,20 +36,9 @@ fn missing(setup: &Setup) -> BTreeSet<&'static str> {
     };
     note(!setup.machine.policies.is_empty(), "frequencies that a governor chooses");
     note(setup.machine.round_of_turns > Ns::ZERO, "CPUs that take turns, as on emulated machines");
-    note(tasks.policies().any(|policy| matches!(policy, Policy::Deadline(_))), "deadline tasks");
-    let clamped = |clamp: UtilClamp| clamp != UtilClamp::default();
-    note(tasks.tasks.iter().any(|task| clamped(task.clamp)), CLAMPS);
-    note(tasks.groups.iter().any(|group| clamped(group.clamp)), CLAMPS);
-    for instr in tasks.programs.iter().flat_map(|program| &program.code) {
-        note(matches!(instr, Instr::Exec), "execve() (the step `exec`)");
-        note(matches!(instr, Instr::SetClamp { .. }), CLAMPS);
-    }
     for timed in &tasks.changes {
         match &timed.change {
-            Change::Clamp { .. } | Change::GroupClamp { .. } => note(true, CLAMPS),
-            Change::Hotplug { .. } => note(true, "CPUs that go off line"),
-            Change::RemoveGroup { .. } => note(true, "groups that are removed"),
-            Change::FreqCapacity { .. } | Change::Governor { .. } => note(true, "frequencies that change"),
+            Change::Governor { .. } => note(true, "frequencies that a governor chooses"),
             Change::Pressure { .. } => note(true, "CPUs that lose capacity"),
             Change::Watchdog { .. } => note(true, "watchdogs"),
             Change::Nice { .. }
@@ -59,11 +48,14 @@ fn missing(setup: &Setup) -> BTreeSet<&'static str> {
             | Change::Group { .. }
             | Change::Shares { .. }
             | Change::CpuMax { .. }
+            | Change::RemoveGroup { .. }
+            | Change::Hotplug { .. }
+            | Change::FreqCapacity { .. }
+            | Change::Clamp { .. }
+            | Change::GroupClamp { .. }
             | Change::GroupIdle { .. }
             | Change::Feature(_) => {}
         }
     }
     found
 }
-
-const CLAMPS: &str = "utilization clamps";

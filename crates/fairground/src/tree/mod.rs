@@ -3,12 +3,14 @@
 //! The engine makes an entry, the library answers and leaves requests, and both go back as what the engine knows: tasks by
 //! their rows, instants from the beginning of the run, which comes long after the boot (`begin.rs`).
 
+mod attributes;
 mod begin;
 mod limits;
 
+use attributes::{attributes, clamps, policy_number, priority};
 use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, Policy as Attributes, STOPPER, Wake, Why};
 use fairground_model::features::{Feat, FeatWrite};
-use fairground_model::{Change, CpuMax, Mistakes, Policy, PrevState, TaskGroupSpec, TaskSpec, WakeContext};
+use fairground_model::{Change, CpuMax, Mistakes, Policy, PrevState, TaskGroupSpec, TaskSpec, UtilClamp, WakeContext};
 use fairground_scenario::profile;
 use fairground_sched::profile::{Profile, Tree};
 use fairground_sched::{BandwidthStats, Sched};
@@ -20,12 +22,8 @@ use std::collections::BTreeMap;
 const BOOT_TICKS: u64 = 1 << 20;
 /// The state of a task that is on its way to a queue: on a wake list, where nobody else can be in between.
 const TASK_WAKING: u32 = 0x200;
-/// The numbers of policies in Linux.
-const SCHED_NORMAL: u32 = 0;
-const SCHED_FIFO: u32 = 1;
-const SCHED_RR: u32 = 2;
-const SCHED_BATCH: u32 = 3;
-const SCHED_IDLE: u32 = 5;
+/// The answer to what nobody may have.
+const EINVAL: i64 = -22;
 
 /// A run at its beginning in which that tree decides.
 pub(crate) fn simulation(setup: Setup, tree: Tree<'_>) -> Result<Simulation, Mistakes> {
@@ -76,12 +74,14 @@ struct TreeCore {
     /// Periods of each group's quota that were over when the run began.
     periods_before: Vec<u64>,
     rows: BTreeMap<u64, TaskId>,
-    /// Whether there are tasks of the real-time class.
-    has_real_time: bool,
+    /// Whether there are tasks of the real-time or the deadline class, which are pushed and pulled.
+    has_urgent: bool,
     /// Where each task was last.
     homes: BTreeMap<TaskId, CpuId>,
     running: Vec<u64>,
     waiting: Vec<Waiting>,
+    /// CPUs that have gone off line. Timers that rang there ring on another.
+    offline: Vec<bool>,
     /// What it has asked for since the last entry.
     asked: Led,
     /// Timers that run: the CPU, and when they are due in the core's time.
@@ -122,10 +122,11 @@ impl TreeCore {
             groups: Vec::new(),
             periods_before: Vec::new(),
             rows: BTreeMap::new(),
-            has_real_time: setup.tasks.policies().any(|policy| policy.rt_priority().is_some()),
+            has_urgent: setup.tasks.policies().any(|policy| !policy.is_fair()),
             homes: BTreeMap::new(),
             running: vec![IDLE; cpus.len()],
             waiting: vec![Waiting::default(); cpus.len()],
+            offline: vec![false; cpus.len()],
             asked: Led::default(),
             timers: BTreeMap::new(),
         }
@@ -152,7 +153,7 @@ impl TreeCore {
     }
 
     fn fork(&mut self, ours: &Sched, (cpu, now): (u32, u64), parent: Option<TaskId>, child: TaskId) -> Result<(), String> {
-        let row = ours.task(child);
+        let (row, asked) = (ours.task(child), ours.requested_clamp(child));
         let how = Fork {
             name: format!("t{}", child.get()),
             nice: row.nice.into(),
@@ -160,6 +161,7 @@ impl TreeCore {
             priority: priority(row.policy),
             group: self.group(row.group),
             outside: parent.is_none(),
+            clamp: (asked.min, asked.max),
         };
         let number = self.core.fork(cpu, now, &how);
         let number = self.said(number)?;
@@ -213,7 +215,7 @@ impl TreeCore {
             led.next = Some(row.ok_or_else(|| format!("kernel `{}`: CPU {cpu} runs task {next}, which nobody made", self.name))?);
         }
         let pulled = led.next.is_some_and(|task| self.homes.get(&task).is_none_or(|home| home.get() != cpu));
-        if pulled || stopped || self.has_real_time || before == IDLE || prev_state != PrevState::Running {
+        if pulled || stopped || self.has_urgent || before == IDLE || prev_state != PrevState::Running {
             self.find_moved(led);
         }
         Ok(())
@@ -232,11 +234,8 @@ impl TreeCore {
                 return Ok(());
             }
             Change::Policy { task, policy } => {
-                let nice = ours.task(task).nice.into();
                 let number = self.number(task)?;
-                let priority = priority(policy);
-                let attributes = Attributes { policy: policy_number(policy), nice, priority, ..Attributes::default() };
-                let answer = self.core.policy(cpu, now, number, &attributes);
+                let answer = self.core.policy(cpu, now, number, &attributes(policy, ours.task(task).nice));
                 self.said(answer)?;
                 self.find_moved(led);
                 return Ok(());
@@ -251,6 +250,21 @@ impl TreeCore {
             }
             Change::Shares { group, shares } => self.core.group_file(cpu, now, self.group(Some(group)), "shares", shares as i64),
             Change::GroupIdle { group, idle } => self.core.group_file(cpu, now, self.group(Some(group)), "idle", i64::from(idle)),
+            Change::Clamp { task, clamp } => {
+                let number = self.number(task)?;
+                // What the task asked for and may not have is EINVAL for it.
+                match self.core.policy(cpu, now, number, &clamps(clamp)) {
+                    Err(CallError::Refused(EINVAL)) => Ok(()),
+                    answer => answer,
+                }
+            }
+            Change::Hotplug { cpu: of, online } => return self.hotplug(now, of, online, led),
+            Change::FreqCapacity { cpu: of, freq_capacity } => self.core.frequency(of.get(), now, freq_capacity),
+            Change::RemoveGroup { group } => self.core.group_remove(cpu, now, self.group(Some(group))),
+            Change::GroupClamp { group, clamp } => {
+                let group = self.group(Some(group));
+                return self.clamp_group((cpu, now), group, clamp);
+            }
             Change::CpuMax { group, limit } => {
                 let group = self.group(Some(group));
                 self.limit((cpu, now), group, limit)?;
@@ -274,6 +288,31 @@ impl TreeCore {
         for (file, value) in rows.into_iter().chain(burst) {
             let answer = self.core.group_file(cpu, now, group, file, value);
             self.said(answer)?;
+        }
+        Ok(())
+    }
+
+    /// A CPU goes off line or comes back. One that goes serves first what other CPUs have asked of it.
+    fn hotplug(&mut self, now: u64, of: CpuId, online: bool, led: &mut Led) -> Result<(), String> {
+        if std::mem::take(&mut self.waiting[of.index()].call) {
+            let answer = self.core.ipi(of.get(), now, false);
+            self.said(answer)?;
+        }
+        let answer = self.core.hotplug(of.get(), now, online);
+        self.said(answer)?;
+        self.offline[of.index()] = !online;
+        led.flags.push(self.flags_of(of.get()));
+        self.find_moved(led);
+        Ok(())
+    }
+
+    /// The files of a group; what is left open stays.
+    fn clamp_group(&mut self, (cpu, now): (u32, u64), group: u32, clamp: UtilClamp) -> Result<(), String> {
+        for (file, value) in [("uclamp.min", clamp.min), ("uclamp.max", clamp.max)] {
+            if let Some(value) = value {
+                let answer = self.core.group_file(cpu, now, group, file, value.into());
+                self.said(answer)?;
+            }
         }
         Ok(())
     }
@@ -329,9 +368,9 @@ impl TreeCore {
         CpuFlags { cpu, resched: resched == 1, resched_lazy: resched == 2, user_works: works != 0 }
     }
 
-    /// A real-time task that was queued may have pushed others away.
+    /// A task of a higher class that was queued may have pushed others away.
     fn find_pushed(&mut self, led: &mut Led) {
-        if self.has_real_time {
+        if self.has_urgent {
             self.find_moved(led);
         }
     }
@@ -412,6 +451,10 @@ impl LeadingCore for TreeCore {
                 led.listed = self.core.task(number).is_some_and(|view| view.state == TASK_WAKING);
             }
             Entry::Yield => self.waiting[site.cpu.index()].yields = true,
+            Entry::Exec => {
+                let answer = self.core.exec(cpu, now);
+                self.said(answer)?;
+            }
             Entry::Schedule { prev_state } => self.schedule((cpu, now), prev_state, led)?,
             Entry::Tick => {
                 let answer = self.core.tick(cpu, now);
@@ -434,8 +477,9 @@ impl LeadingCore for TreeCore {
                 self.find_moved(led);
             }
             Entry::Timer => {
+                let rings_here = |of: u32| of == cpu || self.offline[of as usize];
                 let due: Vec<u64> =
-                    self.timers.iter().filter(|(_, row)| row.0 == cpu && row.1 <= now).map(|row| *row.0).collect();
+                    self.timers.iter().filter(|(_, row)| rings_here(row.0) && row.1 <= now).map(|row| *row.0).collect();
                 for timer in due {
                     self.timers.remove(&timer);
                     let answer = self.core.timer(cpu, now, timer as u32);
@@ -460,20 +504,4 @@ impl LeadingCore for TreeCore {
         led.flags.extend(flags);
         Ok(())
     }
-}
-
-fn policy_number(policy: Policy) -> u32 {
-    match policy {
-        Policy::Batch => SCHED_BATCH,
-        Policy::Idle => SCHED_IDLE,
-        Policy::Fifo(_) => SCHED_FIFO,
-        Policy::RoundRobin(_) => SCHED_RR,
-        // Deadline tasks are refused before the run.
-        Policy::Normal | Policy::Deadline(_) => SCHED_NORMAL,
-    }
-}
-
-/// 0 below the real-time class.
-fn priority(policy: Policy) -> u32 {
-    policy.rt_priority().map_or(0, |priority| priority.get().into())
 }

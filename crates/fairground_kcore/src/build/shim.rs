@@ -51,6 +51,7 @@ pub(super) const ARCH: &[File] = &[
     ("arch/fg/kernel/fault.c", include_str!("../../../../kcore/arch/fg/kernel/fault.c")),
     ("arch/fg/kernel/fg.h", include_str!("../../../../kcore/arch/fg/kernel/fg.h")),
     ("arch/fg/kernel/groups.c", include_str!("../../../../kcore/arch/fg/kernel/groups.c")),
+    ("arch/fg/kernel/hotplug.c", include_str!("../../../../kcore/arch/fg/kernel/hotplug.c")),
     ("arch/fg/kernel/interrupt.c", include_str!("../../../../kcore/arch/fg/kernel/interrupt.c")),
     ("arch/fg/kernel/machine.c", include_str!("../../../../kcore/arch/fg/kernel/machine.c")),
     ("arch/fg/kernel/memory.c", include_str!("../../../../kcore/arch/fg/kernel/memory.c")),

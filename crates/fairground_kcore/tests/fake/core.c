@@ -268,7 +268,7 @@ static const struct fg_table table = {
 	.feature = feature, .tunable = tunable, .jiffies = jiffies, .fork = fork_, .start = start, .wake = wake,
 	.schedule = schedule, .tick = tick, .softirq = number, .ipi = number, .timer = number, .stopper = nothing, .exit = exit_, .user_return = user_return,
 	.nice = set_nice, .affinity = affinity, .policy = policy, .group_new = number, .group_file = group_file,
-	.group_move = numbers, .hotplug = number, .frequency = number,
+	.group_move = numbers, .group_remove = number, .exec = nothing, .hotplug = number, .frequency = number,
 	.view_task = view_task, .view_queue = view_queue, .view_cpu = view_cpu, .view_quota = view_quota, .view_domain = view_domain,
 	.set_domain = set_domain, .set_idle_since = set_idle_since,
 };

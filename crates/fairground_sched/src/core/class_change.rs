@@ -24,10 +24,10 @@ impl Sched {
         self.end_migration(cx, task);
         let (old, old_prio, cpu) = (self.tasks[task].policy, self.tasks[task].prio(), self.tasks[task].cpu);
         if self.tasks[task].state == TaskState::New {
-            // Its share is granted when it is born.
+            // Its share is granted when it asks for that.
             self.note_policy(policy);
-            self.tasks[task].policy = policy;
-            self.forget_dl(task);
+            let row = &mut self.tasks[task];
+            (row.policy, row.asks_for) = (policy.at_birth(), Some(policy).filter(|policy| policy.deadline().is_some()));
             self.reweight_task(task);
             return Ok(());
         }
@@ -77,7 +77,7 @@ impl Sched {
         let attached = self.is_fair(task);
         if let Some(params) = policy.deadline() {
             self.uncount_dl(cx, task);
-            self.begin_dl(cx, task, &params);
+            self.set_dl_params(task, &params);
         }
         self.tasks[task].policy = policy;
         match attached {

@@ -3,6 +3,7 @@
 use crate::Sched;
 use crate::core::Arrival;
 use crate::ctx::Ctx;
+use crate::deadline::DlEntity;
 use crate::fair::EnqueueFlags;
 use crate::fair::select_task_rq::Wake;
 use crate::seam::ForkPlace;
@@ -22,8 +23,9 @@ impl Sched {
         self.inherit_clamps(parent, child);
         self.inherit_rt_policy(parent, child);
         self.inherit_wakees(parent, child);
-        self.update_rq_clock(cx, cpu);
-        if self.is_fair(child) {
+        // Who places a child on its parent's queue reads the clock there; nobody else has to do with that queue.
+        if self.profile.fork_place == ForkPlace::AtFork && self.is_fair(child) {
+            self.update_rq_clock(cx, cpu);
             self.task_fork_fair(cx, cpu, parent, child);
         }
         cx.meter.count(Op::Fork);
@@ -47,7 +49,7 @@ impl Sched {
     /// Kernel: fork.c dup_task_struct(), v4.12–
     fn inherit_rt_policy(&mut self, parent: Option<TaskId>, child: TaskId) {
         let Some(policy) = parent.map(|parent| self.tasks[parent].policy).filter(|policy| policy.is_rt()) else { return };
-        if self.tasks[child].policy == Policy::default() {
+        if self.tasks[child].policy == Policy::default() && self.tasks[child].asks_for.is_none() {
             self.tasks[child].policy = policy;
         }
     }
@@ -89,6 +91,9 @@ impl Sched {
     pub fn begin_asleep(&mut self, task: TaskId) {
         assert!(self.tasks[task].state == TaskState::New, "invariant: a task is born once");
         self.tasks[task].state = TaskState::Asleep;
+        if let Some(policy) = self.tasks[task].asks_for.take() {
+            (self.tasks[task].policy, self.tasks[task].dl) = (policy, DlEntity::new(policy));
+        }
         if !self.is_fair(task) {
             self.begin_detached(task);
         }

@@ -49,6 +49,22 @@ impl Sched {
         Ok(())
     }
 
+    /// The same where another core decides: it moves the tasks, and our tables follow.
+    pub fn led_offline(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let caller = std::mem::replace(&mut cx.cpu, cpu);
+        self.led_wake_list(cx);
+        cx.cpu = caller;
+        self.rqs[cpu].online = false;
+        self.rebuild_sched_domains(cx);
+    }
+
+    /// A CPU comes back where another core decides.
+    pub fn led_online(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        self.rqs[cpu].online = true;
+        self.update_rq_clock(cx, cpu);
+        self.rebuild_sched_domains(cx);
+    }
+
     /// A CPU comes back, idle; `cx.machine` shows the machine with it. Tasks that may use it may do so again.
     ///
     /// Kernel: core.c sched_cpu_activate(), v4.12–

@@ -109,6 +109,11 @@ impl Sched {
         if leaving.prev.is_some_and(|prev| self.needs_pull_after(prev)) {
             self.pull_rt_task(cx, cx.cpu);
         }
+        // Who is put down before the pick may be throttled by that, and is not picked then.
+        let accounts = self.profile.repeated_rt_pick == RepeatedRtPick::Renewed;
+        if leaving.prev.is_some_and(|prev| accounts && !self.is_fair(prev)) {
+            self.update_curr_of_class(cx);
+        }
         Leaving { picked: self.pick_task(cx), ..leaving }
     }
 

@@ -1,9 +1,9 @@
 //! Who may be a deadline task: parameters that make sense, all CPUs, and a share that is left.
 
+use super::DlSe;
 use super::bandwidth::limit_bw;
 use super::entity::{BW_SHIFT, DL_SCALE, to_ratio};
 use super::server::FAIR_SERVER_BW;
-use super::{DlEntity, DlSe};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::profile::Profile;
@@ -152,32 +152,29 @@ impl Sched {
         if others + share > limit {
             return Err(Refused::Overflow { share, others, servers, limit });
         }
-        self.dl_sub(se);
-        Ok(())
-    }
-
-    /// A new task of the deadline class asks for its share, before it is queued for the first time.
-    ///
-    /// Kernel: core.c sched_setattr() of a task that was just born, v4.12–
-    pub fn admit_new_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> Result<(), Refused> {
-        let policy = self.tasks[task].policy;
-        self.dl_overflow(cx, task, policy)?;
-        if let Some(params) = policy.deadline() {
-            self.begin_dl(cx, task, &params);
+        // Whose 0-lag timer has rung while it slept in the class, and which then left, has its old share for good.
+        match stays || self.tasks[task].dl.zero_lag.is_some() {
+            true => self.dl_sub(se),
+            false => self.dl_lose(se),
         }
+        // What it runs until then is accounted after that: who reclaims has less to share.
+        self.dl_add(se, share, cx.machine.online.weight());
         Ok(())
     }
 
-    /// A task that is not born yet has the parameters of its policy, and no share.
-    pub(crate) fn forget_dl(&mut self, task: TaskId) {
-        self.dl_sub(DlSe::Task(task));
-        self.tasks[task].dl = DlEntity::new(self.tasks[task].policy);
+    /// A new task that is queued asks for the deadline policy that it is to have, and for its share. What it has asked for.
+    ///
+    /// Kernel: core.c sched_fork(), sched_setattr(), v4.12–
+    pub fn ask_for_deadline(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> Result<Option<Policy>, Refused> {
+        match self.tasks[task].asks_for.take() {
+            Some(policy) => self.sched_setscheduler(cx, task, policy).map(|()| Some(policy)),
+            None => Ok(None),
+        }
     }
 
-    /// The parameters of a task count from now on.
-    pub(crate) fn begin_dl(&mut self, cx: &Ctx<'_, '_>, task: TaskId, params: &DlParams) {
+    /// A task that was admitted has these parameters from now on.
+    pub(crate) fn set_dl_params(&mut self, task: TaskId, params: &DlParams) {
         self.tasks[task].dl.set_params(params);
-        self.dl_add(DlSe::Task(task), cx.machine.online.weight());
     }
 
     /// Whether a set of CPUs has all that are on line: a deadline task must be able to run on each.

@@ -34,6 +34,8 @@ const RATIO_SHIFT: u32 = 8;
 pub(crate) struct DlRoot {
     /// What was granted, in 2^-20 of a CPU.
     pub(super) total_bw: u64,
+    /// The part of it that is nobody's, and never given back.
+    pub(super) lost_bw: u64,
     /// What that took of each CPU, every grant divided and rounded by itself.
     pub(super) per_cpu: i64,
     /// Servers of the fair class are at work: the kernel has them, and some task is, or was, of a class above.
@@ -95,12 +97,12 @@ impl Sched {
         }
     }
 
-    /// The share of an entity counts in what was granted from now on.
+    /// The share that an entity is to have counts in what was granted from now on.
     ///
     /// Kernel: sched.h __dl_add(), v4.12–
-    pub(super) fn dl_add(&mut self, se: DlSe, cpus: usize) {
+    pub(super) fn dl_add(&mut self, se: DlSe, bw: u64, cpus: usize) {
+        let per_cpu = bw as i64 / cpus.max(1) as i64;
         let entity = self.dl_mut(se);
-        let (bw, per_cpu) = (entity.dl_bw, entity.dl_bw as i64 / cpus.max(1) as i64);
         (entity.admitted, entity.per_cpu) = (true, per_cpu);
         self.dl_root.total_bw += bw;
         self.dl_root.per_cpu += per_cpu;
@@ -113,6 +115,15 @@ impl Sched {
             let (bw, per_cpu) = (entity.dl_bw, entity.per_cpu);
             self.dl_root.total_bw -= bw;
             self.dl_root.per_cpu -= per_cpu;
+        }
+    }
+
+    /// What was granted to an entity is never given back.
+    pub(super) fn dl_lose(&mut self, se: DlSe) {
+        let entity = self.dl_mut(se);
+        if std::mem::take(&mut entity.admitted) {
+            let bw = entity.dl_bw;
+            self.dl_root.lost_bw += bw;
         }
     }
 
@@ -138,6 +149,7 @@ impl Sched {
         }
         let after = match self.profile.dl_bandwidth {
             DlBandwidth::WallTime if gone => -1,
+            _ if self.is_led() => -1,
             // Nothing looks at what is active there.
             DlBandwidth::WallTime => return,
             DlBandwidth::Grub | DlBandwidth::GrubOfLimit => entity.zero_lag_after(self.rqs[cpu].clocks.clock),

@@ -74,7 +74,7 @@ impl Sched {
     /// Queues are in order of deadline and hold who is queued; the shares of each CPU are the sums of those of its entities.
     pub(crate) fn check_dl(&self) -> Result<(), Broken> {
         let mut sums = vec![(0, 0); self.rqs.len()];
-        let mut total = 0;
+        let mut total = self.dl_root.lost_bw;
         let servers = self.rqs.ids().map(DlSe::FairServer);
         for se in self.tasks.ids().map(DlSe::Task).chain(servers) {
             let entity = self.dl(se);

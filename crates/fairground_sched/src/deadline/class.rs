@@ -25,6 +25,10 @@ impl Sched {
     ///
     /// Kernel: deadline.c update_curr_dl_se(), v6.8– (in update_curr_dl() before)
     pub(super) fn update_curr_dl_se(&mut self, cx: &mut Ctx<'_, '_>, se: DlSe, ran: Ns) {
+        // Another core that decides has its own account.
+        if self.is_led() {
+            return;
+        }
         if ran > Ns::ZERO {
             let consumed = self.dl_scaled_delta_exec(cx, se, ran.0);
             self.dl_mut(se).runtime -= consumed as i64;

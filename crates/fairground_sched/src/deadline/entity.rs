@@ -94,9 +94,12 @@ impl DlEntity {
         self.dl_density = to_ratio(self.dl_deadline, self.dl_runtime);
     }
 
+    /// Its parameters go. What is left of its runtime, and its deadline, stay: if it comes back before that, it goes on with them.
+    ///
     /// Kernel: deadline.c __dl_clear_params(), v4.12–
     pub(super) fn clear_params(&mut self) {
-        *self = DlEntity { timer: self.timer, zero_lag: self.zero_lag, on_list: self.on_list, ..DlEntity::default() };
+        let DlEntity { runtime, deadline, timer, zero_lag, on_list, .. } = *self;
+        *self = DlEntity { runtime, deadline, timer, zero_lag, on_list, ..DlEntity::default() };
     }
 
     /// Whether deadline and period are the same.

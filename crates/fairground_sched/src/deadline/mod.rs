@@ -19,6 +19,7 @@ mod later_rq;
 mod push_pull;
 mod queue;
 mod server;
+mod state;
 mod switched;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use fairground_stdx::{CpuId, TaskId};
 pub use admission::Refused;
 pub(crate) use bandwidth::DlRoot;
 pub(crate) use entity::{BW_SHIFT, DlEntity};
+pub use state::{DlState, DlTaskState};
 
 /// Who has a deadline: a task, or the server of the fair class on a CPU.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,6 +1,6 @@
 //! Deadline tasks are pushed and pulled (`core/push_pull.rs`).
 
-use super::DlRq;
+use super::{DlRq, DlSe};
 use crate::Sched;
 use crate::core::PushPull;
 use crate::ctx::Ctx;
@@ -41,8 +41,16 @@ impl PushPull for DlRq {
 
 impl Sched {
     /// Whether the deadline of a task is before that of `curr`, which is a deadline task too.
-    fn is_before_dl(&self, task: TaskId, curr: TaskId) -> bool {
+    pub(super) fn is_before_dl(&self, task: TaskId, curr: TaskId) -> bool {
         self.is_dl(curr) && self.tasks[task].dl.deadline < self.tasks[curr].dl.deadline
+    }
+
+    /// Whether `cpu` has more deadline tasks than it can run (dl_rq.overloaded).
+    pub(super) fn is_dl_overloaded(&self, cpu: CpuId) -> bool {
+        let dl = &self.rqs[cpu].dl;
+        let migratory =
+            || dl.queue.iter().any(|row| matches!(row.1, DlSe::Task(task) if self.tasks[task].cpus_allowed.weight() > 1));
+        self.profile.push_overload.is_overloaded(dl.queue.len(), migratory, !dl.pushable.is_empty())
     }
 
     /// `cpu` has had a deadline task, which is gone: others may come.

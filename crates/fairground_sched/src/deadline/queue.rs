@@ -56,7 +56,7 @@ impl Sched {
             return;
         }
         let entity = self.dl(se);
-        if !entity.throttled && !entity.is_implicit() {
+        if !entity.throttled && !entity.is_implicit() && !self.is_led() {
             self.check_constrained(cx, se, now);
         }
         if matches!(comes, Comes::Restored | Comes::Moved) {

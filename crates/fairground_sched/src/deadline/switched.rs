@@ -4,7 +4,7 @@ use super::{DlRq, DlSe};
 use crate::Sched;
 use crate::core::PushPull;
 use crate::ctx::Ctx;
-use crate::seam::DlBandwidth;
+use crate::seam::{DlBandwidth, DlPrioChanged};
 use fairground_stdx::TaskId;
 
 impl Sched {
@@ -15,42 +15,32 @@ impl Sched {
         if !queued {
             return self.add_rq_bw(se);
         }
-        let Some(curr) = self.rqs[cpu].curr.filter(|&curr| curr != task) else {
-            match self.rqs[cpu].curr {
-                Some(_) => self.update_dl_rq_load_avg(cx, cpu, false),
-                None => self.resched_curr(cx, cpu),
-            }
-            return;
-        };
-        if self.tasks[task].cpus_allowed.weight() > 1 && self.rqs[cpu].dl.queue.len() > 1 {
+        match self.rqs[cpu].curr {
+            Some(curr) if curr == task => return self.update_dl_rq_load_avg(cx, cpu, false),
+            Some(curr) if self.is_dl(curr) => self.check_preempt_curr_dl(cx, cpu, curr, task),
+            _ => self.resched_curr(cx, cpu),
+        }
+        // A CPU that idles, or runs others, pushes too: when the change is complete.
+        if self.tasks[task].cpus_allowed.weight() > 1 && self.is_dl_overloaded(cpu) {
             self.push_tasks::<DlRq>(cx, cpu);
-        }
-        if self.tasks[task].cpu != cpu {
-            return;
-        }
-        match self.is_dl(curr) {
-            true => self.check_preempt_curr_dl(cx, cpu, curr, task),
-            false => self.resched_curr(cx, cpu),
         }
     }
 
-    /// A task has left the class. Its share is free at its 0-lag time; that of one that slept through it already, at once. Its timer goes
-    /// on: if it comes back before, it is throttled still. Who waits for one which runs, and has become less urgent by that as a
-    /// real-time task, waits for the next reschedule: nobody asks for one.
+    /// A task has left the class. Its share is free at its 0-lag time. That of one that slept through it already is never given
+    /// back: kernels look at the timer only. Its timer goes on: if it comes back before, it is throttled still, and goes on with its
+    /// runtime and deadline. Who waits for one which runs, and has become less urgent by that as a real-time task, waits for the next
+    /// reschedule: nobody asks for one.
     ///
     /// Kernel: deadline.c switched_from_dl(), v4.12–
     pub(crate) fn switched_from_dl(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, queued: bool) {
         let se = DlSe::Task(task);
-        let at_once = self.profile.dl_bandwidth == DlBandwidth::WallTime;
-        if queued || at_once {
+        if queued || self.profile.dl_bandwidth == DlBandwidth::WallTime {
             self.task_non_contending(cx, se, false);
-        } else if self.tasks[task].dl.non_contending {
-            self.sub_running_bw(cx, se);
-            self.sub_rq_bw(se);
         } else {
+            if self.tasks[task].dl.non_contending {
+                self.sub_running_bw(cx, se);
+            }
             self.sub_rq_bw(se);
-            self.dl_sub(se);
-            self.tasks[task].dl.clear_params();
         }
         self.tasks[task].dl.non_contending = false;
     }
@@ -69,12 +59,23 @@ impl Sched {
     pub(crate) fn prio_changed_dl(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, queued: bool) {
         let cpu = self.tasks[task].cpu;
         if !queued {
-            return;
+            // Its new share belongs to the CPU from now on, though it sleeps (dl_change_utilization()).
+            return self.add_rq_bw(DlSe::Task(task));
         }
-        self.pull_dl_task(cx, cpu);
-        let deadline = self.tasks[task].dl.deadline;
-        if DlRq::first(&self.rqs[cpu]).is_some_and(|earliest| earliest < deadline) {
+        let pulls = !self.is_dl_overloaded(cpu);
+        let (deadline, curr) = (self.tasks[task].dl.deadline, self.rqs[cpu].curr);
+        // Where nobody is queued the first deadline is 0.
+        let behind = DlRq::first(&self.rqs[cpu]).is_none_or(|earliest| earliest < deadline);
+        let resched = match self.profile.dl_prio_changed {
+            DlPrioChanged::Behind => behind,
+            DlPrioChanged::RunsOrWaits if curr == Some(task) => behind,
+            DlPrioChanged::RunsOrWaits => curr.is_none_or(|curr| !self.is_dl(curr) || self.is_before_dl(task, curr)),
+        };
+        if resched {
             self.resched_curr(cx, cpu);
+        }
+        if pulls {
+            self.pull_dl_task(cx, cpu);
         }
     }
 

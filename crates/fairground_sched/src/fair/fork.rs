@@ -3,7 +3,6 @@
 use super::place::Placement;
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::ForkPlace;
 use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {
@@ -12,9 +11,6 @@ impl Sched {
     ///
     /// Kernel: fair.c task_fork_fair(), v4.12–v6.11
     pub(crate) fn task_fork_fair(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
-        if self.profile.fork_place == ForkPlace::AtEnqueue {
-            return;
-        }
         let se = self.se_of(child);
         let cfs_rq = self.ses[se].cfs_rq;
         let parent_se = parent.map(|task| self.se_of(task)).filter(|&se| self.cfs_rqs[cfs_rq].curr == Some(se));

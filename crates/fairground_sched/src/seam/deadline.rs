@@ -33,4 +33,11 @@ seams! {
         OwnSwitch "own-switch" "HRTICK_DL.",
     }
     history { v(4, 12) => WithFair, v(5, 12) => OwnSwitch, }
+
+    /// When a queued deadline task that gets other parameters has its CPU choose again.
+    DlPrioChanged = dl_prio_changed {
+        Behind "behind" "If the first deadline there is before its own.",
+        RunsOrWaits "runs-or-waits" "One that runs: so. One that waits: if no deadline task runs there, or one of a later deadline.",
+    }
+    history { v(4, 12) => Behind, v(6, 3) => RunsOrWaits, }
 }

@@ -22,7 +22,7 @@ seams! {
 
     /// What becomes of a running real-time or deadline task that is picked again.
     RepeatedRtPick = repeated_rt_pick {
-        Renewed "renewed" "It is put down and set anew: its time is accounted, and those that wait are pushed.",
+        Renewed "renewed" "It is put down and set anew: its time is accounted before the pick, and those that wait are pushed.",
         Kept "kept" "It goes on as if nobody had asked.",
     }
     history { v(4, 12) => Renewed, v(6, 12) => Kept, }

@@ -5,7 +5,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::Uclamp;
 use fairground_model::UtilClamp;
-use fairground_stdx::TaskId;
+use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {
     /// A new task asks for that.
@@ -83,6 +83,22 @@ impl Sched {
             return Clamps::NONE;
         }
         self.uclamps.tasks[task].counted.unwrap_or_else(|| self.uclamp_eff_get(task))
+    }
+
+    /// Whether anybody has asked for clamps: as long as nobody has, nothing is counted.
+    pub fn uses_clamps(&self) -> bool {
+        self.uclamps.used
+    }
+
+    /// What a task asks for.
+    pub fn requested_clamp(&self, task: TaskId) -> UtilClamp {
+        self.uclamps.tasks[task].req
+    }
+
+    /// The least and the most of a CPU, as its runnable tasks make them.
+    pub fn cpu_clamps(&self, cpu: CpuId) -> (u32, u32) {
+        let Clamps { min, max } = self.uclamp_rq_get(cpu);
+        (min, max)
     }
 
     /// The least and the most that a task counts with: what /proc/PID/sched shows as effective uclamp.min and uclamp.max.

@@ -29,7 +29,7 @@
 //!
 //! # What is not told
 //!
-//! Ticks that stop and begin again on idle CPUs, frequencies that governors choose, `sched_exec`, and reads of a task's run time.
+//! Ticks that stop and begin again on idle CPUs, frequencies that governors choose, and reads of a task's run time.
 
 mod lead;
 
@@ -76,6 +76,8 @@ pub enum Entry<'a> {
     },
     /// sched_yield() of the running task; its schedule() follows.
     Yield,
+    /// sched_exec() of the running task. Where it is to go elsewhere, the schedule() that follows takes it there.
+    Exec,
     /// schedule().
     Schedule {
         /// What the leaving task is.

@@ -19,9 +19,13 @@ fn one(dice: &mut Dice) -> UtilClamp {
 
 /// Lets some tasks and groups ask for clamps, and CPUs lose capacity, where the kernel knows that.
 pub(crate) fn capacity(dice: &mut Dice, profile: &Profile, cpus: usize, duration: Ns, set: &mut TaskSet) {
-    if !dice.once_in(3) {
-        return;
+    if dice.once_in(3) {
+        some_clamps(dice, profile, cpus, duration, set);
     }
+}
+
+/// The same in each case.
+pub(super) fn some_clamps(dice: &mut Dice, profile: &Profile, cpus: usize, duration: Ns, set: &mut TaskSet) {
     let (of_tasks, of_groups) = (profile.uclamp.has_tasks(), profile.uclamp.has_groups());
     for spec in set.tasks.iter_mut().filter(|_| of_tasks) {
         if dice.once_in(2) {

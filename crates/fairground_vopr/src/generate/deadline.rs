@@ -9,12 +9,17 @@ use fairground_stdx::{Instant, Ns, TaskId};
 
 /// Makes some tasks of some cases deadline tasks, at the beginning or later.
 pub(crate) fn deadline(dice: &mut Dice, machine: &Machine, duration: Ns, set: &mut TaskSet) {
+    some_deadline(dice, machine, duration, set, 4);
+}
+
+/// The same in one of so many cases.
+pub(super) fn some_deadline(dice: &mut Dice, machine: &Machine, duration: Ns, set: &mut TaskSet, cases: u64) {
     let least = machine.cpus.iter().map(|cpu| u64::from(cpu.capacity)).min().unwrap_or(0);
     // In millionths of a CPU: 90 % of its capacity, less the server.
     let total = (900_000 * least / 1024).saturating_sub(60_000);
     let free = |task: &TaskId| set.tasks[*task].affinity.is_none() && !set.tasks[*task].kthread;
     let mut tasks: Vec<TaskId> = set.tasks.ids().filter(free).collect();
-    if tasks.is_empty() || total == 0 || !dice.once_in(4) {
+    if tasks.is_empty() || total == 0 || !dice.once_in(cases) {
         return;
     }
     let count = dice.between(1, tasks.len().min(12) as u64) as usize;

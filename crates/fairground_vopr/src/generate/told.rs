@@ -1,5 +1,7 @@
 //! Systems of which a core beside ours is told all: free operations, ticks that never stop, fair tasks that no one moves by force.
 
+use super::capacity::some_clamps;
+use super::deadline::some_deadline;
 use super::machine::shape;
 use super::real_time::some_real_time;
 use super::{duration, groups, tasks};
@@ -21,6 +23,18 @@ pub enum Told {
     Quotas,
     /// Real-time tasks besides fair ones, and changes between both classes; some run long enough for limits of the class.
     RealTime,
+    /// Deadline tasks besides fair ones, and changes between both classes.
+    Deadline,
+    /// Groups, and utilization clamps of tasks and groups, at the beginning and later.
+    Clamps,
+    /// Tasks that call exec, and groups that are removed.
+    Exec,
+}
+
+impl Told {
+    fn has_groups(self) -> bool {
+        matches!(self, Told::Groups | Told::Quotas | Told::Clamps | Told::Exec)
+    }
 }
 
 pub(crate) fn told(seed: u64, profile: &Profile, hz: u32, what: Told) -> (Machine, Ns, TaskSet) {
@@ -34,7 +48,10 @@ pub(crate) fn told(seed: u64, profile: &Profile, hz: u32, what: Told) -> (Machin
     if what == Told::RealTime {
         some_real_time(&mut Dice::new(seed, 35), duration, &mut set);
     }
-    if matches!(what, Told::Groups | Told::Quotas) {
+    if what == Told::Deadline {
+        some_deadline(&mut Dice::new(seed, 36), &machine, duration, &mut set, 1);
+    }
+    if what.has_groups() {
         let mut dice = Dice::new(seed, 33);
         for _ in 0..8 {
             groups(&mut dice, profile, duration, &mut set);
@@ -42,6 +59,9 @@ pub(crate) fn told(seed: u64, profile: &Profile, hz: u32, what: Told) -> (Machin
                 break;
             }
         }
+    }
+    if what == Told::Clamps {
+        some_clamps(&mut Dice::new(seed, 37), profile, machine.cpus.len(), duration, &mut set);
     }
     only_told(&mut set, what);
     (machine, duration, set)
@@ -65,13 +85,15 @@ fn machine(dice: &mut Dice, hz: u32) -> Machine {
 fn only_told(set: &mut TaskSet, what: Told) {
     set.changes.retain(|timed| match timed.change {
         Change::Nice { .. } => true,
-        Change::Policy { policy, .. } => policy.is_fair() || what == Told::RealTime,
-        Change::Group { .. } | Change::Shares { .. } | Change::GroupIdle { .. } => matches!(what, Told::Groups | Told::Quotas),
+        Change::Policy { policy, .. } => policy.is_fair() || matches!(what, Told::RealTime | Told::Deadline),
+        Change::Group { .. } | Change::Shares { .. } | Change::GroupIdle { .. } => what.has_groups(),
+        Change::Clamp { .. } | Change::GroupClamp { .. } => what == Told::Clamps,
+        Change::RemoveGroup { .. } => what == Told::Exec,
         _ => false,
     });
     for instr in set.programs.iter_mut().flat_map(|program| &mut program.code) {
-        let untold =
-            matches!(instr, Instr::Exec | Instr::ThreadClock { .. } | Instr::SetSlice { .. } | Instr::SetAffinity { .. });
+        let untold = matches!(instr, Instr::Exec) && what != Told::Exec
+            || matches!(instr, Instr::ThreadClock { .. } | Instr::SetSlice { .. } | Instr::SetAffinity { .. });
         if untold {
             *instr = Instr::Yield;
         }

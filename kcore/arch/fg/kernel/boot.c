@@ -64,12 +64,6 @@ static void fg_masks(void)
 #endif
 }
 
-static void fg_online(int cpu)
-{
-	cpumask_set_cpu(cpu, &__cpu_online_mask);
-	atomic_inc(&__num_online_cpus);
-}
-
 /* Kernel threads run on each CPU while a kernel boots: the server of the fair class is set up then. */
 static void fg_boot_server(int cpu)
 {

@@ -32,6 +32,7 @@ void fg_place_cpus(int count);
 
 /* time.c */
 int fg_fire(u32 timer);
+void fg_timers_leave(int cpu, int to);
 
 /* context.c */
 extern struct task_struct *fg_running[NR_CPUS];
@@ -79,7 +80,11 @@ void fg_grace_period(void);
 
 /* stopper.c */
 void fg_stopper_boot(int cpu);
-void fg_stopper_run(void);
+void fg_stopper_works(void);
+
+/* hotplug.c */
+void fg_online(int cpu);
+void fg_die_if_empty(void);
 
 /* machine.c */
 extern const char fg_identity[];

@@ -11,6 +11,11 @@
 #define FG_RANDOM_LENGTH size_t
 #endif
 
+#ifdef FG_HAS_CPUFREQ_PRESSURE
+/* What limits on frequencies take of a CPU: nothing. */
+DEFINE_PER_CPU(unsigned long, cpufreq_pressure);
+#endif
+
 int fg_cpus, fg_nodes;
 unsigned long fg_capacity[NR_CPUS], fg_frequency[NR_CPUS];
 int fg_node[NR_CPUS], fg_core[NR_CPUS], fg_cluster[NR_CPUS], fg_package[NR_CPUS];

@@ -3,7 +3,8 @@
  * The stopper: a task per CPU above all others, which runs works that must not share the CPU with anybody.
  *
  * A work is queued and the stopper is woken; when the engine sees it running, it calls stopper(), which does the works
- * and sleeps. stop_one_cpu() would wait for its end, which one host thread cannot: it is refused by name.
+ * and sleeps. stop_one_cpu() waits for the end of its work, which one host thread cannot: it returns at once, and its caller must
+ * have nothing more to do. That holds of sched_exec(), whose argument is kept here.
  */
 #include "fg.h"
 #include <linux/stop_machine.h>
@@ -43,12 +44,32 @@ bool stop_one_cpu_nowait(unsigned int cpu, cpu_stop_fn_t function, void *argumen
 	return true;
 }
 
-static fg_s64 fg_stopper_body(void)
+/* What the caller has on its stack: two or three words. */
+struct fg_kept {
+	struct cpu_stop_work work;
+	unsigned long argument[4];
+	bool waits;
+};
+
+static struct fg_kept fg_kept[NR_CPUS];
+
+int stop_one_cpu(unsigned int cpu, cpu_stop_fn_t function, void *argument)
+{
+	struct fg_kept *kept = &fg_kept[cpu];
+
+	if (kept->waits)
+		fg_stop(FG_UNABLE, "stop_one_cpu", (unsigned long)__builtin_return_address(0));
+	kept->waits = true;
+	memcpy(kept->argument, argument, sizeof(kept->argument));
+	stop_one_cpu_nowait(cpu, function, kept->argument, &kept->work);
+	return 0;
+}
+
+/* The running stopper does what there is and sleeps. */
+void fg_stopper_works(void)
 {
 	struct fg_stopper *stopper = &fg_stoppers[fg_cpu];
 
-	if (current != stopper->task)
-		return -EINVAL;
 	while (!list_empty(&stopper->works)) {
 		struct cpu_stop_work *work = list_first_entry(&stopper->works, struct cpu_stop_work, list);
 
@@ -56,9 +77,19 @@ static fg_s64 fg_stopper_body(void)
 		preempt_disable();
 		work->fn(work->arg);
 		preempt_enable_no_resched();
+		if (work == &fg_kept[fg_cpu].work)
+			fg_kept[fg_cpu].waits = false;
 	}
 	set_current_state(TASK_INTERRUPTIBLE);
 	schedule();
+}
+
+static fg_s64 fg_stopper_body(void)
+{
+	if (current != fg_stoppers[fg_cpu].task)
+		return -EINVAL;
+	fg_stopper_works();
+	fg_die_if_empty();
 	return fg_name_of(current);
 }
 

@@ -29,6 +29,9 @@ fg_s64 fg_set_policy(u32 cpu, u64 now, u32 task, const struct fg_policy *policy)
 fg_s64 fg_group_new(u32 cpu, u64 now, u32 parent);
 fg_s64 fg_group_file(u32 cpu, u64 now, u32 group, const char *file, s64 value);
 fg_s64 fg_group_move(u32 cpu, u64 now, u32 task, u32 group);
+fg_s64 fg_group_remove(u32 cpu, u64 now, u32 group);
+fg_s64 fg_exec(u32 cpu, u64 now);
+fg_s64 fg_hotplug(u32 cpu, u64 now, u32 on);
 fg_s64 fg_set_frequency(u32 cpu, u64 now, u32 scale);
 fg_s64 fg_view_task(u32 task, struct fg_task_view *view);
 fg_s64 fg_view_queue(u32 group, u32 cpu, struct fg_queue_view *view);
@@ -37,9 +40,6 @@ fg_s64 fg_view_quota(u32 group, struct fg_quota_view *view);
 fg_s64 fg_view_domain(u32 cpu, u32 level, struct fg_domain_view *view);
 fg_s64 fg_set_domain(u32 cpu, u32 level, u64 last_balance, s64 nr_idle_scan);
 fg_s64 fg_set_idle_since(u32 cpu, u64 ns);
-
-/* CPUs cannot be taken off line yet: their last step waits for the stopper. */
-static fg_s64 fg_hotplug(u32 cpu, u64 now, u32 on) { return -EOPNOTSUPP; }
 
 static const struct fg_table fg_table = {
 	.abi = FG_ABI_VERSION,
@@ -75,6 +75,8 @@ static const struct fg_table fg_table = {
 	.group_new = fg_group_new,
 	.group_file = fg_group_file,
 	.group_move = fg_group_move,
+	.group_remove = fg_group_remove,
+	.exec = fg_exec,
 	.hotplug = fg_hotplug,
 	.frequency = fg_set_frequency,
 	.view_task = fg_view_task,

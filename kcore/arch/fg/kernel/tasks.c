@@ -24,6 +24,18 @@ struct task_struct *fg_task(u32 number)
 void fg_keep_first(void);
 void fg_keep_first(void) { fg_first = init_task; }
 
+/* What a task asks for is in the struct that a fork copies; that of the first task asks for nothing once sched_init() is over. */
+static void fg_ask_for_clamp(struct task_struct *task, int which, unsigned int value, bool asked)
+{
+#ifdef CONFIG_UCLAMP_TASK
+	const unsigned int width = DIV_ROUND_CLOSEST(SCHED_CAPACITY_SCALE, UCLAMP_BUCKETS);
+
+	task->uclamp_req[which].value = value;
+	task->uclamp_req[which].bucket_id = min_t(unsigned int, value / width, UCLAMP_BUCKETS - 1);
+	task->uclamp_req[which].user_defined = asked;
+#endif
+}
+
 struct task_struct *fg_new_task(const char *name)
 {
 	struct task_struct *task;
@@ -43,6 +55,8 @@ struct task_struct *fg_new_task(const char *name)
 	task->group_leader = task->real_parent = task;
 	task->cpus_ptr = &task->cpus_mask;
 	raw_spin_lock_init(&task->pi_lock);
+	fg_ask_for_clamp(task, UCLAMP_MIN, 0, false);
+	fg_ask_for_clamp(task, UCLAMP_MAX, SCHED_CAPACITY_SCALE, false);
 #ifdef CONFIG_RT_MUTEXES
 	task->pi_waiters = RB_ROOT_CACHED;
 #endif
@@ -132,6 +146,10 @@ static fg_s64 fg_fork_body(const struct fg_fork *how)
 	    !how->priority == rt_policy(how->policy))
 		return -EINVAL;
 	task = fg_new_task(how->name);
+	if (how->clamp_min >= 0)
+		fg_ask_for_clamp(task, UCLAMP_MIN, how->clamp_min, true);
+	if (how->clamp_max >= 0)
+		fg_ask_for_clamp(task, UCLAMP_MAX, how->clamp_max, true);
 	if (how->outside)
 		fg_current = fg_outsider(how->group);
 	wrong = fg_dress(task, how->nice, how->policy, how->priority, how->group);
@@ -217,6 +235,7 @@ static fg_s64 fg_schedule_body(u32 why)
 		yield();
 	else
 		schedule();
+	fg_die_if_empty();
 	return fg_name_of(current);
 }
 
@@ -288,7 +307,19 @@ static fg_s64 fg_policy_body(u32 number, const struct fg_policy *how)
 		.sched_util_min = how->clamp_min, .sched_util_max = how->clamp_max,
 	};
 
-	return task ? sched_setattr_nocheck(task, &attr) : -ESRCH;
+	if (!task)
+		return -ESRCH;
+	/* What the system call does with these flags, before it calls the scheduler. */
+	if (how->flags & SCHED_FLAG_KEEP_POLICY)
+		attr.sched_policy = -1;
+	if (how->flags & SCHED_FLAG_KEEP_PARAMS) {
+		attr.sched_nice = task_nice(task);
+		attr.sched_priority = task->rt_priority;
+		attr.sched_runtime = task->dl.dl_runtime;
+		attr.sched_deadline = task->dl.dl_deadline;
+		attr.sched_period = task->dl.dl_period;
+	}
+	return sched_setattr_nocheck(task, &attr);
 }
 
 fg_s64 fg_set_policy(u32 cpu, u64 now, u32 number, const struct fg_policy *how);
@@ -296,3 +327,15 @@ fg_s64 fg_set_policy(u32 cpu, u64 now, u32 number, const struct fg_policy *how)
 {
 	return FG_CALL(cpu, now, fg_policy_body(number, how));
 }
+
+/* The running task becomes another program. Where it goes elsewhere, its CPU's stopper takes it there. */
+static fg_s64 fg_exec_body(void)
+{
+	if (is_idle_task(current))
+		return -EINVAL;
+	sched_exec();
+	return 0;
+}
+
+fg_s64 fg_exec(u32 cpu, u64 now);
+fg_s64 fg_exec(u32 cpu, u64 now) { return FG_CALL(cpu, now, fg_exec_body()); }

@@ -144,3 +144,18 @@ int fg_fire(u32 slot)
 	}
 	return 0;
 }
+
+/* A CPU goes off line: its timers go on elsewhere. */
+void fg_timers_leave(int cpu, int to)
+{
+	u32 slot;
+
+	for (slot = 0; slot < FG_TIMERS; slot++) {
+		struct hrtimer *timer = fg_timers[slot];
+
+		if (!timer || fg_timer_cpu[slot] != cpu || !hrtimer_is_queued(timer))
+			continue;
+		fg_timer_cpu[slot] = to;
+		fg_request(FG_TIMER, to, slot, ktime_to_ns(hrtimer_get_expires(timer)));
+	}
+}

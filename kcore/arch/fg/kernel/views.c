@@ -51,6 +51,15 @@ fg_s64 fg_view_task(u32 number, struct fg_task_view *view)
 	view->on_cpu = task->on_cpu;
 	view->prio = task->prio;
 	view->rr_slice = task->rt.time_slice;
+	view->dl_throttled = task->dl.dl_throttled;
+	view->dl_non_contending = task->dl.dl_non_contending;
+	view->dl_yielded = task->dl.dl_yielded;
+	view->dl_runtime = task->dl.runtime;
+	view->dl_deadline = task->dl.deadline;
+#ifdef CONFIG_UCLAMP_TASK
+	view->clamp_min = uclamp_eff_value((struct task_struct *)task, UCLAMP_MIN);
+	view->clamp_max = uclamp_eff_value((struct task_struct *)task, UCLAMP_MAX);
+#endif
 	return 0;
 }
 
@@ -130,6 +139,20 @@ static void fg_view_rt(const struct rq *rq, struct fg_cpu_view *view)
 #endif
 }
 
+static void fg_view_dl(const struct rq *rq, struct fg_cpu_view *view)
+{
+	struct rb_node *first = rb_first_cached(&rq->dl.pushable_dl_tasks_root);
+
+	view->dl_nr_running = rq->dl.dl_nr_running;
+	view->dl_earliest = rb_first_cached(&rq->dl.root) ? rq->dl.earliest_dl.curr : 0;
+	view->dl_overloaded = rq->dl.overloaded;
+	view->dl_running_bw = rq->dl.running_bw;
+	view->dl_this_bw = rq->dl.this_bw;
+	view->dl_total_bw = rq->rd->dl_bw.total_bw;
+	if (first)
+		view->dl_first_pushable = rb_entry(first, struct task_struct, pushable_dl_tasks)->pid;
+}
+
 /* 1: at once; 2: at the next return to user mode, as a lazy request asks. */
 static u32 fg_must_schedule(struct task_struct *task)
 {
@@ -164,6 +187,12 @@ fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view)
 #endif
 	view->user_works = task_work_pending(fg_running[cpu]);
 	fg_view_rt(rq, view);
+	fg_view_dl(rq, view);
+#ifdef CONFIG_UCLAMP_TASK
+	view->clamp_min = rq->uclamp[UCLAMP_MIN].value;
+	view->clamp_max = rq->uclamp[UCLAMP_MAX].value;
+#endif
+	view->online = cpu_online(cpu);
 	return 0;
 }
 
@@ -246,6 +275,9 @@ fg_s64 fg_set_idle_since(u32 cpu, u64 ns)
 	if (cpu >= fg_cpus)
 		return -EINVAL;
 	cpu_rq(cpu)->idle_stamp = ns;
+	/* A CPU on which nothing has been queued yet would hand on "never" to a task that is moved there. */
+	if (!cpu_rq(cpu)->cfs.avg.last_update_time)
+		cpu_rq(cpu)->cfs.avg.last_update_time = ns;
 	fg_running[cpu]->se.exec_start = ns;
 	return 0;
 }
@@ -289,6 +321,14 @@ fg_s64 fg_tunable(const char *name, u64 value)
 		return sysctl_sched_min_granularity = value, 0;
 	if (!strcmp(name, "wakeup_granularity_ns"))
 		return sysctl_sched_wakeup_granularity = value, 0;
+#endif
+#ifdef CONFIG_UCLAMP_TASK
+	/* No file: whether some task has asked for clamps before the run. */
+	if (!strcmp(name, "clamps_used")) {
+		if (value)
+			static_branch_enable(&sched_uclamp_used);
+		return 0;
+	}
 #endif
 	if (!strcmp(name, "migration_cost_ns"))
 		return *(u32 *)&sysctl_sched_migration_cost = value, 0;

@@ -197,14 +197,22 @@ impl Sched {
 
     /// What a removed group has left on a CPU goes with it.
     fn offline_group_queue(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
-        let Some((queue, se)) = self.group_on(group, cpu) else { return };
+        let Some((queue, se)) = self.group_on(group, cpu) else {
+            // It was never used here, and has left nothing. The queue above is told so all the same, and gives its entity anew what it has.
+            let above = match self.groups[group].parent {
+                Some(above) => self.group_on(above, cpu).map(|row| row.0),
+                None => Some(self.rqs[cpu].cfs),
+            };
+            if let Some(above) = above {
+                self.cfs_rqs[above].removed.nr += 1;
+            }
+            return;
+        };
         if self.ses[se].sched_delayed {
             self.update_rq_clock(cx, cpu);
             self.complete_delayed_group(cx, se);
         }
-        if self.pelt_se[se].last_update_time != 0 {
-            self.remove_entity_load_avg(cx, se);
-        }
+        self.remove_entity_load_avg(cx, se);
         self.list_del_leaf_cfs_rq(queue);
     }
 }

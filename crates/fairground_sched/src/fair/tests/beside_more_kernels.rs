@@ -303,3 +303,17 @@ fn a_newidle_balance_ages_by_the_clock_of_its_schedule_in_v7_2() {
         assert_eq!(bench.sched.rqs[CPU].clocks.clock, expected, "{kernel}");
     }
 }
+
+/// A child is placed on its parent's queue up to v6.11, which reads the clock there.
+#[test]
+fn a_fork_reads_the_clock_only_where_it_places_the_child() {
+    for (kernel, reads) in [("v6.1", true), ("v6.6", true), ("v6.12", false), ("v7.2", false)] {
+        let mut bench = bench(kernel, 1);
+        bench.normal(0);
+        bench.schedule();
+        let before = bench.sched.rq(CPU).clocks.clock;
+        bench.now = Instant::from_ns(3 * MS);
+        bench.forked(Policy::Normal, 0);
+        assert_eq!(bench.sched.rq(CPU).clocks.clock > before, reads, "{kernel}");
+    }
+}

@@ -42,6 +42,21 @@ fn who_leaves_at_last_was_runnable_to_the_queues_above() {
     }
 }
 
+/// What a removed group has left is taken off the queue above, be it nothing: the queue then gives its entity anew what it has.
+#[test]
+fn a_removed_group_that_nobody_used_is_noted_above() {
+    for kernel in ["v6.1", "v6.12", "v7.2"] {
+        let mut bench = bench(kernel, 1);
+        let above = bench.group(None, 1024);
+        let group = bench.group(Some(above), 1024);
+        bench.queued_in(Some(above));
+        let (queue, _) = bench.on(above, CPU);
+        assert!(bench.sched.group_on(group, CPU).is_none(), "{kernel}");
+        bench.call(|sched, cx| sched.remove_group(cx, group)).unwrap();
+        assert_eq!(bench.sched.cfs_rqs[queue].removed.nr, 1, "{kernel}");
+    }
+}
+
 /// A queue tells its group once in 1 ms: had it told before the task that goes to another CPU was taken off, that would stand.
 #[test]
 fn who_goes_to_another_cpu_is_off_what_the_queue_tells() {

@@ -56,6 +56,10 @@ impl Beside {
                 ours.nr_idle_scan(cpu),
             );
             self.real_time(ours, cpu, &theirs, &mut all);
+            self.deadline(ours, cpu, &theirs, &mut all);
+            if ours.uses_clamps() {
+                all.add(&who, "clamps", (theirs.clamp_min, theirs.clamp_max), ours.cpu_clamps(cpu));
+            }
             let pending = &self.cpus[cpu.get() as usize];
             if cpu.get() == cpu_of_call {
                 all.add(&who, "softirq", !pending.softirqs.is_empty(), balance.softirq_raised);
@@ -102,9 +106,27 @@ impl Beside {
         all.add(&who, "rt_util_avg", theirs.rt_util_avg, row.util_avg);
     }
 
+    /// The deadline queue of a CPU, and shares of it.
+    fn deadline(&self, ours: &Sched, cpu: CpuId, theirs: &CpuView, all: &mut Differences) {
+        let (row, who) = (ours.dl_queue_state(cpu), format!("CPU {}", cpu.get()));
+        all.add(&who, "dl_nr_running", theirs.dl_nr_running, row.nr_running);
+        let earliest = (theirs.dl_earliest_ns != 0).then(|| theirs.dl_earliest_ns.wrapping_sub(BEGIN_NS) as i64);
+        all.add(&who, "earliest_dl", earliest, row.earliest.map(|at| at.wrapping_sub(SCHED_CLOCK_AT_START) as i64));
+        let first = (theirs.dl_first_pushable != 0).then(|| self.names.get(&theirs.dl_first_pushable.into()).copied());
+        all.add(&who, "dl_pushable", first, row.first_pushable.map(Some));
+        all.add(&who, "dl_util_avg", theirs.dl_util_avg, row.util_avg);
+        // Servers that decide nothing are not at work in ours, and have no share.
+        if theirs.rt_runtime_ns == 0 && ours.fair_server(cpu).is_none() {
+            return;
+        }
+        all.add(&who, "dl_running_bw", theirs.dl_running_bw, row.running_bw);
+        all.add(&who, "dl_this_bw", theirs.dl_this_bw, row.this_bw);
+        all.add(&who, "dl_total_bw", theirs.dl_total_bw, row.total_bw);
+    }
+
     /// The queue of a group on a CPU, what stands for it above, and its part of a quota.
     fn group(&self, ours: &Sched, group: TgId, row: u32, cpu: CpuId, all: &mut Differences) {
-        let Some((queue, se)) = ours.group_on(group, cpu) else { return };
+        let Some((queue, se)) = ours.group_on(group, cpu).filter(|_| !ours.group(group).removed) else { return };
         self.queue(ours, row, cpu, queue, all);
         let (theirs, entity) = (self.core.queue(row, cpu.get()).unwrap(), ours.entity(se));
         let who = format!("entity of group {row} on CPU {}", cpu.get());
@@ -142,6 +164,18 @@ impl Beside {
         all.add(&who, "cpu", theirs.cpu, ours.task(task).cpu.get());
         if let Policy::RoundRobin(_) = ours.task(task).policy {
             all.add(&who, "rr_slice", theirs.rr_slice, ours.rr_slice_left(task).unwrap_or(RR_SLICE));
+        }
+        if ours.uses_clamps() {
+            all.add(&who, "clamp", (theirs.clamp_min, theirs.clamp_max), ours.effective_clamp(task));
+        }
+        if let Some(row) = ours.dl_task_state(task) {
+            // One that has not been queued since it has the policy has none yet.
+            let since = |at: u64, start: u64| (at != 0).then(|| at.wrapping_sub(start) as i64);
+            all.add(&who, "dl_runtime", theirs.dl_runtime_ns, row.runtime);
+            all.add(&who, "dl_deadline", since(theirs.dl_deadline_ns, BEGIN_NS), since(row.deadline, SCHED_CLOCK_AT_START));
+            all.add(&who, "dl_throttled", theirs.dl_throttled != 0, row.throttled);
+            all.add(&who, "dl_yielded", theirs.dl_yielded != 0, row.yielded);
+            all.add(&who, "dl_non_contending", theirs.dl_non_contending != 0, row.non_contending);
         }
         self.entity(&who, ours.profile(), (ours.se(task), ours.se_avg(task)), &theirs, all);
         all.add(&who, "util_est", theirs.util_est, ours.profile().util_est.task_estimate(ours.se_avg(task)));

@@ -13,7 +13,7 @@ use fairground_kcore::{CallError, Fork, Hardware, KernelCore, Kind, Policy as At
 use fairground_machine::Machine;
 use fairground_model::TaskGroupSpec;
 use fairground_model::features::Feat;
-use fairground_model::{Change, CpuMax, Policy, PrevState, WakeContext};
+use fairground_model::{Change, CpuMax, DlParams, Policy, PrevState, UtilClamp, WakeContext};
 use fairground_sched::{Profile, Sched, TaskState, WakeFlags};
 use fairground_sim::{Entry, OtherCore, Site};
 use fairground_stdx::{CpuId, Id, IndexVec, Ns, TaskId, TgId};
@@ -28,6 +28,8 @@ const BOOT_TICKS: u64 = 4096;
 /// The run begins as long after the boot as that was after 0. Groups are made at the boot: what that leaves behind in sums of load
 /// (the entity of a group joins its queue with a sum of 1) has decayed by then, as with groups that are there for long.
 const BEGIN_NS: u64 = 2 * BOOT_NS;
+/// A deadline task shares what others leave.
+const SCHED_FLAG_RECLAIM: u32 = 2;
 /// So many entries before a difference are shown.
 const SHOWN: usize = 24;
 /// How errors of the second kind begin: the core cannot do what was asked.
@@ -48,6 +50,8 @@ struct Pending {
     call: bool,
     softirqs: Vec<u32>,
     yields: bool,
+    /// schedule() has chosen again by itself, since it was asked to within; ours is called once more for that.
+    chosen_again: bool,
 }
 
 /// How the quota of a group begins that nobody has used, as the kernel has it.
@@ -144,6 +148,7 @@ impl Beside {
             } else if group.shares != 1024 {
                 beside.core.group_file(0, BOOT_NS, row, "shares", group.shares as i64)?;
             }
+            beside.clamp(BOOT_NS, row, group.clamp)?;
             let others: Vec<u64> = beside.timers.keys().copied().collect();
             beside.limit(row, group.limit)?;
             let timer = beside.timers.iter().find(|row| !others.contains(row.0));
@@ -173,6 +178,9 @@ impl Beside {
     /// The run is about to begin, in the middle of the same life as ours: domains were balanced before, searches may look at all CPUs,
     /// and every CPU has gone idle just before.
     pub(crate) fn begin(&mut self, sched: &Sched) -> Result<Rc<RefCell<Compared>>, CallError> {
+        if sched.uses_clamps() {
+            self.core.tunable("clamps_used", 1)?;
+        }
         for id in sched.cpu_ids() {
             self.begin_as(sched, id)?;
         }
@@ -207,6 +215,15 @@ impl Beside {
         Ok(())
     }
 
+    fn clamp(&mut self, now: u64, row: u32, clamp: UtilClamp) -> Result<(), CallError> {
+        for (file, value) in [("uclamp.min", clamp.min), ("uclamp.max", clamp.max)] {
+            if let Some(value) = value {
+                self.core.group_file(0, now, row, file, value.into())?;
+            }
+        }
+        Ok(())
+    }
+
     /// The kernel makes the entry.
     fn enter(&mut self, ours: &Sched, site: Site, entry: Entry<'_>) -> Result<(), Trouble> {
         let (cpu, now) = (site.cpu.get(), BEGIN_NS + site.now.ns());
@@ -233,8 +250,9 @@ impl Beside {
                 };
                 self.core.wake(cpu, now, self.tasks[&wakee], how)?;
             }
+            Entry::Exec => self.core.exec(cpu, now)?,
             Entry::Yield => self.cpus[cpu as usize].yields = true,
-            Entry::Schedule { prev_state } => self.schedule(cpu, now, prev_state)?,
+            Entry::Schedule { prev_state } => self.schedule(ours, cpu, now, prev_state)?,
             Entry::Tick => self.core.tick(cpu, now)?,
             Entry::Softirq => {
                 let raised = std::mem::take(&mut self.cpus[cpu as usize].softirqs);
@@ -285,8 +303,8 @@ impl Beside {
     }
 
     fn fork(&mut self, ours: &Sched, (cpu, now): (u32, u64), parent: Option<TaskId>, child: TaskId) -> Result<(), CallError> {
-        let task = ours.task(child);
-        let (policy, priority) = numbers(task.policy).ok_or(CallError::Refused(-22))?;
+        let (task, asked) = (ours.task(child), ours.requested_clamp(child));
+        let (policy, priority) = numbers(task.policy);
         let group = task.group.map_or(0, |group| self.groups[group.index()]);
         let how = Fork {
             name: format!("t{}", child.get()),
@@ -295,6 +313,7 @@ impl Beside {
             priority,
             group,
             outside: parent.is_none(),
+            clamp: (asked.min, asked.max),
         };
         let row = self.core.fork(cpu, now, &how)?;
         self.take_requests();
@@ -307,7 +326,10 @@ impl Beside {
         Ok(())
     }
 
-    fn schedule(&mut self, cpu: u32, now: u64, prev_state: PrevState) -> Result<(), CallError> {
+    fn schedule(&mut self, ours: &Sched, cpu: u32, now: u64, prev_state: PrevState) -> Result<(), CallError> {
+        if std::mem::take(&mut self.cpus[cpu as usize].chosen_again) {
+            return Ok(());
+        }
         let running = self.core.cpu(cpu).unwrap().running;
         let yields = std::mem::take(&mut self.cpus[cpu as usize].yields);
         if u64::from(running) == STOPPER {
@@ -320,7 +342,19 @@ impl Beside {
             PrevState::Sleeping | PrevState::IdleWait => Why::Sleeps,
             PrevState::DiskSleep => Why::SleepsUninterruptible,
         };
-        self.core.schedule(cpu, now, why).map(|_| ())
+        let mut next = self.core.schedule(cpu, now, why)?;
+        // A task that has called exec is taken elsewhere by the stopper, at once; ours goes by itself.
+        while next == STOPPER && !ours.rq(CpuId::new(cpu)).stop_running {
+            self.take_requests();
+            next = self.core.stopper(cpu, now)?;
+        }
+        Ok(())
+    }
+
+    /// Ours is to choose again after schedule(). The kernel's does so within the same call, as long as it is asked to.
+    fn has_chosen_again(&self, ours: &Sched, cpu: CpuId) -> bool {
+        let row = ours.rq(cpu);
+        (row.need_resched || row.need_resched_lazy) && self.core.cpu(cpu.get()).unwrap().need_resched == 0
     }
 
     fn change(&mut self, ours: &Sched, cpu: u32, now: u64, change: &Change) -> Result<(), Trouble> {
@@ -332,12 +366,29 @@ impl Beside {
                 _ => {}
             },
             Change::Policy { task, policy } => {
-                let Some((number, priority)) = numbers(*policy) else { return Err(Trouble::Untold("a deadline")) };
+                let (number, priority) = numbers(*policy);
                 if let Some(row) = row(task).filter(|_| ours.task(*task).state != TaskState::Dead) {
-                    let attr = Attr { policy: number, priority, nice: ours.task(*task).nice.into(), ..Attr::default() };
+                    let mut attr = Attr { policy: number, priority, nice: ours.task(*task).nice.into(), ..Attr::default() };
+                    if let Some(DlParams { runtime, deadline, period, reclaim }) = policy.deadline() {
+                        (attr.runtime_ns, attr.deadline_ns, attr.period_ns) = (runtime.0, deadline.0, period.0);
+                        attr.flags = if reclaim { SCHED_FLAG_RECLAIM } else { 0 };
+                    }
                     self.core.policy(cpu, now, row, &attr)?;
                 }
             }
+            Change::Clamp { task, clamp } => {
+                if let Some(row) = row(task).filter(|_| ours.task(*task).state != TaskState::Dead) {
+                    let flags = 24 | if clamp.min.is_some() { 32 } else { 0 } | if clamp.max.is_some() { 64 } else { 0 };
+                    let (clamp_min, clamp_max) = (clamp.min.unwrap_or(0), clamp.max.unwrap_or(0));
+                    match self.core.policy(cpu, now, row, &Attr { flags, clamp_min, clamp_max, ..Attr::default() }) {
+                        // It may not have them, and ours has refused them too.
+                        Err(CallError::Refused(-22)) => {}
+                        answer => answer?,
+                    }
+                }
+            }
+            Change::RemoveGroup { group } => self.core.group_remove(cpu, now, self.groups[group.index()])?,
+            Change::GroupClamp { group, clamp } => self.clamp(now, self.groups[group.index()], *clamp)?,
             Change::Group { task, group } => {
                 if let Some(row) = row(task).filter(|_| ours.task(*task).state != TaskState::Dead) {
                     let group = group.map_or(0, |group| self.groups[group.index()]);
@@ -371,16 +422,16 @@ impl Beside {
 }
 
 /// A policy as Linux numbers it, and its real-time priority.
-fn numbers(policy: Policy) -> Option<(u32, u32)> {
+fn numbers(policy: Policy) -> (u32, u32) {
     let number = match policy {
         Policy::Normal => 0,
         Policy::Fifo(_) => 1,
         Policy::RoundRobin(_) => 2,
         Policy::Batch => 3,
         Policy::Idle => 5,
-        Policy::Deadline(_) => return None,
+        Policy::Deadline(_) => 6,
     };
-    Some((number, policy.rt_priority().map_or(0, |priority| priority.get().into())))
+    (number, policy.rt_priority().map_or(0, |priority| priority.get().into()))
 }
 
 /// Why a run with two cores stops.
@@ -415,9 +466,13 @@ impl OtherCore for Beside {
             Err(Trouble::Core(error)) => return Err(format!("{UNABLE}: {error}\n{}", self.core.log())),
             Err(Trouble::Untold(what)) => return Err(format!("{UNABLE}: {what}")),
             Err(Trouble::Differs(what)) => what,
-            // yield() is one with its schedule(), which comes next. Who is started from outside is queued in ours already.
+            // yield() and exec are one with their schedule(), which comes next. Who is started from outside is queued in ours already.
             Ok(()) if matches!(entry, Entry::Timer) && self.fired > 0 => return Ok(()),
-            Ok(()) if matches!(entry, Entry::Yield | Entry::Fork { parent: None, .. }) => return Ok(()),
+            Ok(()) if matches!(entry, Entry::Yield | Entry::Exec | Entry::Fork { parent: None, .. }) => return Ok(()),
+            Ok(()) if matches!(entry, Entry::Schedule { .. }) && self.has_chosen_again(ours, site.cpu) => {
+                self.cpus[site.cpu.index()].chosen_again = true;
+                return Ok(());
+            }
             Ok(()) => self.differences(ours, site.cpu.get()),
         };
         let mut compared = self.compared.borrow_mut();

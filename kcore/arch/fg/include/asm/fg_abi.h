@@ -70,6 +70,7 @@ struct fg_fork {
 	fg_u32 priority;		/* of real-time tasks, 1..99 */
 	fg_u32 group;			/* 0 = the root group */
 	fg_u32 outside;			/* 1: not by the running task */
+	fg_s32 clamp_min, clamp_max;	/* utilization clamps that it asks for, of 1024; -1: none */
 	const char *name;
 };
 
@@ -96,7 +97,10 @@ struct fg_task_view {
 	fg_u64 load_sum, runnable_sum, util_sum;
 	fg_u32 cpu, state, on_rq, on_cpu, prio, delayed, group, util_est;
 	fg_u32 rr_slice;		/* ticks that are left to a SCHED_RR task */
-	fg_u32 pad;
+	fg_u32 dl_throttled, dl_non_contending, dl_yielded;
+	fg_s64 dl_runtime;		/* what is left, ns */
+	fg_u64 dl_deadline;		/* absolute, by the clock of the run queue */
+	fg_u32 clamp_min, clamp_max;	/* in effect, that of the group among them */
 };
 
 struct fg_queue_view {
@@ -118,6 +122,12 @@ struct fg_cpu_view {
 	fg_s64 server_runtime;
 	fg_u64 server_deadline;
 	fg_u32 server_active, server_throttled;
+	/* The deadline class. */
+	fg_u64 dl_running_bw, dl_this_bw, dl_total_bw;
+	fg_u64 dl_earliest;		/* 0: no entity is queued */
+	fg_u32 dl_nr_running, dl_overloaded, dl_first_pushable;
+	fg_u32 clamp_min, clamp_max;
+	fg_u32 online;
 	fg_u32 user_works;		/* the running task has works to do before it returns to user mode */
 	fg_u32 pad;
 };
@@ -184,6 +194,8 @@ struct fg_table {
 	fg_s64 (*group_new)(fg_u32 cpu, fg_u64 now, fg_u32 parent);
 	fg_s64 (*group_file)(fg_u32 cpu, fg_u64 now, fg_u32 group, const char *file, fg_s64 value);
 	fg_s64 (*group_move)(fg_u32 cpu, fg_u64 now, fg_u32 task, fg_u32 group);
+	fg_s64 (*group_remove)(fg_u32 cpu, fg_u64 now, fg_u32 group);
+	fg_s64 (*exec)(fg_u32 cpu, fg_u64 now);
 	fg_s64 (*hotplug)(fg_u32 cpu, fg_u64 now, fg_u32 on);
 	fg_s64 (*frequency)(fg_u32 cpu, fg_u64 now, fg_u32 scale);
 
