@@ -73,10 +73,17 @@ impl<'a> Named<'a> {
         };
         text.split(';').any(sets)
     }
-    /// The tasks that ran instead, had the lock, or ran instead of who had it: each once, the longest first.
+    /// The tasks that ran instead, had the lock, or ran instead of who had it: each once, the longest first. Of a crowd those too that
+    /// run the same programs: next time others of them have their turns.
     fn others(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        for task in self.one.parts.tasks() {
+        let ran = self.one.parts.tasks();
+        let alike = self.one.parts.is_many_turns().then(|| {
+            let is_alike =
+                |spec: &TaskSpec| ran.iter().any(|&task| self.set.tasks.get(task).is_some_and(|row| row.program == spec.program));
+            self.set.tasks.iter_enumerated().filter(move |row| is_alike(row.1)).map(|row| row.0)
+        });
+        for task in ran.iter().copied().chain(alike.into_iter().flatten()) {
             let name = self.name(task);
             if !self.team().contains(&name) && !names.contains(&name) {
                 names.push(name);

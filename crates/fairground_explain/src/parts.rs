@@ -137,6 +137,21 @@ impl Parts {
         };
         tasks.len() > 3 && tasks.into_iter().all(|task| of(task) * 3 <= self.total().0)
     }
+    /// The time in which others had their turns: they were ahead, by whatever rule, or no tick had come to end their slices.
+    pub(super) fn turns(&self) -> Ns {
+        let is_turn = |cause: Cause| {
+            matches!(
+                cause,
+                Cause::QueueLength
+                    | Cause::EarlierDeadline
+                    | Cause::NotEligible
+                    | Cause::SleeperCredit
+                    | Cause::Protected
+                    | Cause::TickGranularity
+            )
+        };
+        Ns(self.rows.iter().filter(|part| is_turn(part.cause)).map(|part| part.time.0).sum())
+    }
     /// The cause that held longest; of equal ones the first of the list.
     pub fn largest(&self) -> Cause {
         let mut largest = Cause::ALL[0];

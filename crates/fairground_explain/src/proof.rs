@@ -5,8 +5,10 @@
 //!
 //! - A rule of its own (a quota, a feature, a policy): the mean of the two, since a rule often leads to the next one, which
 //!   then has the time.
-//! - Others that were ahead and would have to yield: half of the smaller one, since that removes every wait for a CPU; all of
-//!   it if many had their turns. No less than half of that for the time alone: a new task waits its turn behind them all the same.
+//! - Others that were ahead and would have to yield: half of the smaller one, since that removes every wait for a CPU. If many had
+//!   their turns, all of it, and all turns are its time: why each of them was ahead (its credit, a tick to come) is a detail of that,
+//!   but for ticks if finer ones halve the delay.
+//!   No less than half of that for the time alone: a new task waits its turn behind them all the same.
 //! - On another CPU: what the removal saves.
 //! - A state that no change removes: its time, since the account of the time is exact.
 //!
@@ -62,8 +64,8 @@ pub struct Suspect {
     pub cause: Cause,
     /// The time that it had in the delay: zero if it lies elsewhere.
     pub time: Ns,
-    /// Whether many tasks had the CPU in turn.
-    pub many: bool,
+    /// If many tasks had the CPU in turn: the time of all turns, whatever the rule of each.
+    pub turns: Option<Ns>,
     /// Whether there are changes that take it away, be it that this kernel has none of them or that it is so already.
     pub removable: bool,
     /// The change that takes it away and saves most, and what that saves; `None` if no change does.
@@ -74,10 +76,10 @@ impl Suspect {
     /// What it explains of a delay of this length.
     pub fn score(&self, length: Ns) -> Ns {
         let saved = self.removal.as_ref().map(|row| row.1.min(length));
-        let half = if self.many { 1 } else { 2 };
+        let (behind, half) = self.turns.map_or((self.time, 2), |turns| (turns, 1));
         Ns(match (saved, self.cause.place()) {
             // To make others yield is not to be without them: they may have their turns all the same.
-            (Some(saved), Place::Here) if is_generic(self.cause) => (self.time.min(saved).0 / half).max(self.time.0 / half / 2),
+            (Some(saved), Place::Here) if is_generic(self.cause) => (behind.min(saved).0 / half).max(behind.0 / half / 2),
             (Some(saved), _) if saved.0 * 100 < length.0 * LEAST_PCT => 0,
             (Some(saved), Place::Elsewhere) => saved.0,
             (Some(saved), Place::Here) => (self.time.0 + saved.0) / 2,
@@ -156,7 +158,6 @@ pub(super) fn prove(
         here.push(Cause::HeavierTask);
     }
     here.extend(one.first().filter(|first| !here.contains(first)));
-    let many = one.parts.is_many_turns();
     for cause in elsewhere.into_iter().chain(here) {
         if cause == Cause::WorkersBusy {
             suspects.push(workers(scenario, one, &mut tried, whole)?);
@@ -188,11 +189,15 @@ pub(super) fn prove(
             }
         }
         let time = if cause == Cause::HeavierTask { one.parts.behind_heavier() } else { one.parts.of(cause) };
-        suspects.push(Suspect { cause, time, removal: best, many, removable });
+        suspects.push(Suspect { cause, time, removal: best, turns: None, removable });
     }
-    suspects.extend(burst(&named, one, &mut tried, whole, many)?);
+    suspects.extend(burst(&named, one, &mut tried, whole)?);
     for text in named.remedies().into_iter().chain(named.overlays()) {
         tried.outcome(&text)?;
+    }
+    if one.parts.is_many_turns() {
+        let turns = turns(one, &suspects);
+        suspects.iter_mut().for_each(|suspect| suspect.turns = Some(turns));
     }
     let both = both(&suspects, length, &mut tried)?;
     let mut outcomes = tried.outcomes;
@@ -219,6 +224,14 @@ pub(super) fn prove(
     Ok(Proof { suspects, confidence, outcomes, also: None, untried: Vec::new() })
 }
 
+/// The time of all turns. Ticks that are far apart make turns long, whoever has them: where finer ones halve the delay, that is no detail.
+fn turns(one: &Explained, suspects: &[Suspect]) -> Ns {
+    let length = one.delay.length();
+    let is_halved = |row: &&Suspect| row.removal.as_ref().is_some_and(|row| row.1.0 * 2 >= length.0);
+    let ticks = suspects.iter().filter(|row| row.cause == Cause::TickGranularity).find(is_halved);
+    one.parts.turns().saturating_sub(ticks.map_or(Ns::ZERO, |row| row.time))
+}
+
 /// A burst of work is the cause of a throttled group if the quota is enough in the long run: with all of its unused quota kept, the
 /// delay of the same rank in the whole run is at most half as long. Where no whole run is affordable the state before it decides.
 fn burst(
@@ -226,7 +239,6 @@ fn burst(
     one: &Explained,
     tried: &mut Tried<'_, '_>,
     whole: &mut WholeRuns<'_>,
-    many: bool,
 ) -> Result<Option<Suspect>, Error> {
     let (length, time) = (one.delay.length(), one.parts.of(Cause::Throttled));
     let removals = if one.is_worth(time) { named.removals(Cause::Burst) } else { Vec::new() };
@@ -238,13 +250,13 @@ fn burst(
     row.whole = whole.try_text(&text)?;
     let saved = row.left().map_or(Ns::ZERO, |left| length.saturating_sub(left));
     let halves = saved.0 * 2 >= length.0;
-    Ok(halves.then_some(Suspect { cause: Cause::Burst, time, many, removable: true, removal: Some((text, saved)) }))
+    Ok(halves.then_some(Suspect { cause: Cause::Burst, time, turns: None, removable: true, removal: Some((text, saved)) }))
 }
 
 /// More workers: no run can begin to have them in its middle, so whole runs tell, each with twice as many, until the delay halves.
 fn workers(scenario: &Scenario, one: &Explained, tried: &mut Tried<'_, '_>, whole: &mut WholeRuns<'_>) -> Result<Suspect, Error> {
     let (length, time) = (one.delay.length(), one.parts.of(Cause::WorkersBusy));
-    let mut suspect = Suspect { cause: Cause::WorkersBusy, time, many: false, removable: false, removal: None };
+    let mut suspect = Suspect { cause: Cause::WorkersBusy, time, turns: None, removable: false, removal: None };
     let Some((_, service)) = scenario.service() else { return Ok(suspect) };
     for double in 1..=DOUBLED_AT_MOST {
         let number = service.workers.saturating_mul(1 << double).min(WORKERS_AT_MOST);

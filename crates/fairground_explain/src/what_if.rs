@@ -9,7 +9,7 @@
 use super::find::{Delay, Delays, Kind, Request};
 use super::late::Progress;
 use super::own;
-use fairground_model::{MessageAct, MessageEvent, Sink, Start, TimedChange, TraceEvent};
+use fairground_model::{Change as Outside, MessageAct, MessageEvent, Sink, Start, TimedChange, TraceEvent};
 use fairground_scenario::{Error, Overrides, Scenario};
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, TaskState};
@@ -206,7 +206,11 @@ impl Change {
             changed.profile = (**profile).clone();
         }
         let mut setup = changed.setup()?;
-        setup.tasks.changes.extend(self.outside(&changed, Instant::ZERO, Instant::ZERO, Instant::MAX)?);
+        let outside = self.outside(&changed, Instant::ZERO, Instant::ZERO, Instant::MAX)?;
+        // A CPU that shall be on line never leaves: its tasks would move away, and come back only when somebody balances.
+        let stays = |cpu: CpuId| outside.iter().any(|row| row.change == Outside::Hotplug { cpu, online: true });
+        setup.tasks.changes.retain(|row| !matches!(row.change, Outside::Hotplug { cpu, online: false } if stays(cpu)));
+        setup.tasks.changes.extend(outside);
         setup.tasks.changes.sort_by_key(|change| change.at);
         for &(task, slack) in &self.slack {
             own::keep(&mut setup.tasks, task, &own::Kept::Slack(slack));

@@ -200,6 +200,76 @@ fn a_number_of_cpus_is_asked_for() {
     }
 }
 
+/// What runs on CPUs that go off line moves to others, and does not come back at once if they are put on line again: so that they never
+/// left is what is tried.
+#[test]
+fn cpus_that_went_off_line_a_moment_ago_are_named() {
+    let text = r#"
+        seed = 221893
+        duration = "900ms"
+        [machine]
+        preset = "smp-4"
+        hz = 250
+        [profile]
+        kernel = "6.14"
+        [[workload]]
+        tasks = [
+            { name = "worker", do = ["run 7614us", "sleep 535us"] },
+            { name = "hog", hog = true, count = 3, start = "1ms" },
+        ]
+        [[at]]
+        time = "118670us"
+        do = "offline 1-3"
+    "#;
+    let late = explained("shrunk", text, &worker(None));
+    assert_eq!(late.one.cause, Cause::CpuOffline, "{:?}", late.proof.suspects);
+    assert_eq!(late.remedy().map(|row| row.change.as_str()), Some("online 1-3"), "{:?}", late.proof.outcomes);
+}
+
+/// Many tasks have their turns before the late one. A rule by which it was behind one of them for a seventh of the time is no cause.
+#[test]
+fn why_one_of_many_was_ahead_is_a_detail() {
+    let crowd = r#"
+        seed = 946078
+        duration = "400ms"
+        [machine]
+        sockets = 2
+        cores = 1
+        threads = 1
+        hz = 250
+        [profile]
+        kernel = "6.14"
+        preemption = "full"
+        [[workload]]
+        tasks = [
+            { name = "worker", do = ["run 2ms", "sleep 726us"] },
+            { name = "others", do = ["run 2533us", "sleep 50us"], count = 20, start = "1ms" },
+        ]
+    "#;
+    let late = explained("crowd", crowd, &worker(None));
+    assert!(late.one.parts.of(Cause::DelayedDequeue) > Ns::ZERO, "{:?}", late.shares());
+    assert_eq!(late.one.cause, Cause::EarlierDeadline, "{:?}", late.shares());
+
+    let collector = r#"
+        seed = 258436
+        duration = "2500ms"
+        [machine]
+        preset = "smp-3"
+        hz = 300
+        [profile]
+        kernel = "4.20"
+        [[workload]]
+        name = "service"
+        args = { every = "3773us", service = "2859us", spread = "const", workers = 12, cpus = "0-1", client-cpus = "2", gc-threads = 12, gc-every = "1s", gc-work = "926ms" }
+    "#;
+    let late = explained("collector", collector, &ExplainOptions::default());
+    assert!(late.one.parts.of(Cause::SleeperCredit) > Ns::ZERO, "{:?}", late.shares());
+    assert_eq!(late.one.cause, Cause::QueueLength, "{:?}", late.shares());
+    // All of the crowd yield, not only those whose turn came before the late one's.
+    let yields = |change: &str| (0..12).all(|number| change.contains(&format!("policy gc{number:02} idle")));
+    assert!(late.proof.outcomes.iter().any(|row| yields(&row.change)), "{:?}", late.proof.outcomes);
+}
+
 #[test]
 fn each_planted_cause_is_named_and_is_real() {
     let mut wrong = Vec::new();
