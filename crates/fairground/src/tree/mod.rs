@@ -10,7 +10,7 @@ mod limits;
 use attributes::{attributes, clamps, policy_number, priority};
 use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, Policy as Attributes, STOPPER, Wake, Why};
 use fairground_model::features::{Feat, FeatWrite};
-use fairground_model::{Change, CpuMax, Mistakes, Policy, PrevState, TaskGroupSpec, TaskSpec, UtilClamp, WakeContext};
+use fairground_model::{Change, CpuMax, Mistakes, PrevState, TaskGroupSpec, TaskSpec, UtilClamp, WakeContext};
 use fairground_scenario::profile;
 use fairground_sched::profile::{Profile, Tree};
 use fairground_sched::{BandwidthStats, Sched};
@@ -301,7 +301,7 @@ impl TreeCore {
         let answer = self.core.hotplug(of.get(), now, online);
         self.said(answer)?;
         self.offline[of.index()] = !online;
-        led.flags.push(self.flags_of(of.get()));
+        led.flags.push(self.flags_of(of));
         self.find_moved(led);
         Ok(())
     }
