@@ -10,7 +10,7 @@ mod limits;
 use attributes::{attributes, clamps, policy_number, priority};
 use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, Policy as Attributes, STOPPER, Wake, Why};
 use fairground_model::features::{Feat, FeatWrite};
-use fairground_model::{Change, CpuMax, Mistakes, Policy, PrevState, TaskGroupSpec, TaskSpec, UtilClamp, WakeContext};
+use fairground_model::{Change, CpuMax, Mistakes, PrevState, TaskGroupSpec, TaskSpec, UtilClamp, WakeContext};
 use fairground_scenario::profile;
 use fairground_sched::Sched;
 use fairground_sched::profile::{Profile, Tree};
