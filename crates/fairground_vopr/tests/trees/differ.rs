@@ -217,7 +217,6 @@ const OPEN: &[Row] = &[
             (10, "nr_running"),
             (12, "load_avg"),
             (13, "avg_idle"),
-            (14, "next_balance"),
             (18, "runs"),
             (30, "next_balance"),
         ],
