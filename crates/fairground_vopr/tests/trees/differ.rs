@@ -220,7 +220,6 @@ const OPEN: &[Row] = &[
             (10, "nr_running"),
             (12, "load_avg"),
             (13, "avg_idle"),
-            (14, "next_balance"),
             (18, "runs"),
             (30, "next_balance"),
         ],
@@ -252,16 +251,7 @@ const OPEN: &[Row] = &[
         "6.1",
         Told::RealTime,
         40,
-        &[
-            (0, "last_update"),
-            (4, "nr_running"),
-            (7, "load_avg"),
-            (9, "nr_running"),
-            (10, "nr_running"),
-            (16, "nr_running"),
-            (24, "last_update"),
-            (30, "next_balance"),
-        ],
+        &[(0, "last_update"), (4, "nr_running"), (9, "nr_running"), (10, "nr_running"), (16, "nr_running"), (24, "last_update")],
     ),
 ];
 
