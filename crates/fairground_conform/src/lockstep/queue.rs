@@ -79,10 +79,14 @@ impl Lockstep<'_> {
     /// Whether the same CPU goes on with another migration, or with the account that comes before the arrival.
     fn arrival_follows(&self, index: usize, way: (CpuId, CpuId)) -> bool {
         self.reading.order.next(index).is_some_and(|next| match self.recording.records[next].event {
-            TraceEvent::SchedStatRuntime { .. } if self.mark(next) == Mark::Detach => self.arrival_follows(next, way),
+            TraceEvent::SchedStatRuntime { .. } if self.mark(next) == Mark::Detach => {
+                !self.is_read_between(way.1, index, next) && self.arrival_follows(next, way)
+            }
             TraceEvent::SchedStatRuntime { .. } => self.mark(next) == Mark::Attach,
             TraceEvent::SchedMigrateTask { orig_cpu, dest_cpu, .. } => {
-                (orig_cpu, dest_cpu) == way && matches!(self.mark(next), Mark::Move | Mark::Pull)
+                (orig_cpu, dest_cpu) == way
+                    && matches!(self.mark(next), Mark::Move | Mark::Pull)
+                    && !self.is_read_between(way.1, index, next)
             }
             _ => false,
         })

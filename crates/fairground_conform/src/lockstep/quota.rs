@@ -11,6 +11,7 @@ use super::{Lockstep, Owed, Setup};
 use crate::recording::{QuotaAct, QuotaChange};
 use fairground_model::TraceEvent;
 use fairground_sched::TaskState;
+use fairground_sched::seam::ThrottleAt;
 use fairground_stdx::{CpuId, IndexVec, TaskId, TgId};
 
 impl Lockstep<'_> {
@@ -43,7 +44,7 @@ impl Lockstep<'_> {
             match act.what {
                 QuotaChange::Throttle(group, on) => {
                     let cpu = on.unwrap_or_else(|| self.throttled_where(group, &act));
-                    self.throttle(group, cpu, act.cpu);
+                    self.throttle(group, cpu, act.cpu, false);
                 }
                 QuotaChange::Release(group, cpu) => self.release(group, cpu, &act, account),
                 QuotaChange::Stop(task) => self.stop(task, account),
@@ -70,15 +71,18 @@ impl Lockstep<'_> {
         std::iter::successors(own, |&group| self.world.sched.group(group).parent).any(|above| above == group)
     }
 
-    pub(super) fn throttle(&mut self, group: TgId, cpu: CpuId, by: CpuId) {
+    /// `charges`: the act of `by` is still to come that charges the queue for the last time.
+    pub(super) fn throttle(&mut self, group: TgId, cpu: CpuId, by: CpuId, charges: bool) {
         if self.world.sched.is_group_throttled(group, cpu) {
             return self.fact("throttles of queues that are throttled already");
         }
-        let stops = self.curr(cpu).is_some_and(|task| self.is_below(task, group));
-        if !self.world.sched.profile().throttle.dequeues_queues() {
+        let profile = self.world.sched.profile();
+        // The whole queue leaves where it is put down or picked, so later in any case; else tasks stop by themselves, which is told.
+        let stops = profile.throttle.dequeues_queues();
+        if !stops && !(charges && profile.throttle_at == ThrottleAt::Charge) {
             return self.throttle_now(group, cpu);
         }
-        self.cpus[cpu].quota_stop |= stops;
+        self.cpus[cpu].quota_stop |= stops && self.curr(cpu).is_some_and(|task| self.is_below(task, group));
         self.world.sched.follow_exhausted(group, cpu);
         self.cpus[by].exhausted.push((group, cpu));
     }

@@ -18,6 +18,7 @@ use super::Lockstep;
 use crate::read::{Calls, ONE_CALL};
 use crate::recording::{QueueRecord, Record};
 use fairground_model::{PrevState, QueueAct, TraceEvent};
+use fairground_sched::seam::ThrottleAt;
 use fairground_sched::{Ctx, SCHED_CLOCK_AT_START, Sched};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 
@@ -90,7 +91,18 @@ impl Lockstep<'_> {
             QueueAct::Release => self.release_told(number, &row),
             QueueAct::Stop => self.stop_told(number, &row),
             _ if !self.told.clocks => {}
-            QueueAct::Read => self.read_clock(&row),
+            QueueAct::Read => {
+                let within = row.writer == row.cpu && self.cpus[row.cpu].leaving.is_some();
+                if within && !self.cpus[row.cpu].exhausted.is_empty() {
+                    // The pick that throttles them came before.
+                    self.look_for_next(row.cpu);
+                }
+                self.read_clock(&row);
+                if within {
+                    // What is accounted as the rest of its schedule() puts the last one down goes by this reading.
+                    self.world.call(row.cpu, row.cpu, |sched, cx| sched.follow_clock(cx));
+                }
+            }
             QueueAct::Tell | QueueAct::Exhaust => self.grant(&row),
             QueueAct::Age => {
                 if row.writer == row.cpu && self.cpus[row.cpu].leaving.is_some() {
@@ -156,6 +168,14 @@ impl Lockstep<'_> {
                 self.grant(&row);
             }
         }
+    }
+
+    /// Whether the queue of `cpu` was looked at between two records: who was on the way there has arrived.
+    pub(super) fn is_read_between(&self, cpu: CpuId, first: usize, last: usize) -> bool {
+        let rows = &self.recording.queue_acts;
+        let begin = rows.partition_point(|row| row.before <= first);
+        let looks = |row: &QueueRecord| row.cpu == cpu && matches!(row.act, QueueAct::Read | QueueAct::Age);
+        rows[begin..].iter().take_while(|row| row.before <= last).any(looks)
     }
 
     /// A row is done before its place is reached. False: it was done already.
@@ -278,24 +298,29 @@ impl Lockstep<'_> {
 
     /// The same queues are about to be throttled.
     pub(super) fn exhaust_ahead(&mut self, writer: CpuId) {
+        self.exhaust_ahead_if(writer, false, |_| true);
+    }
+
+    /// Those that are meant. `charges`: the act that comes makes the charge by which they are.
+    fn exhaust_ahead_if(&mut self, writer: CpuId, charges: bool, is_meant: impl Fn(&QueueRecord) -> bool) {
         if !self.told.quotas {
             return;
         }
-        for (number, row) in self.throttles_ahead(writer) {
+        for (number, row) in self.throttles_ahead(writer).into_iter().filter(|row| is_meant(&row.1)) {
             if self.take_ahead_of_time(number) {
-                self.exhaust(&row);
+                self.exhaust(&row, charges);
             }
         }
     }
 
-    fn exhaust(&mut self, row: &QueueRecord) {
+    fn exhaust(&mut self, row: &QueueRecord, charges: bool) {
         if let Some(group) = row.group.filter(|&group| self.world.sched.has_group(group)) {
-            self.throttle(group, row.cpu, row.writer);
+            self.throttle(group, row.cpu, row.writer, charges);
         }
     }
 
     fn throttle_told(&mut self, row: &QueueRecord) {
-        self.exhaust(row);
+        self.exhaust(row, false);
         if row.cpu == row.writer && self.cpus[row.cpu].leaving.is_some() && !self.picks_next(row) {
             // In the pick, if that comes to it; else as the last task is put down.
             self.look_for_next(row.cpu);
@@ -312,15 +337,13 @@ impl Lockstep<'_> {
     fn release_told(&mut self, number: usize, row: &QueueRecord) {
         if let Some(group) = row.group.filter(|&group| self.world.sched.has_group(group)) {
             self.begin_call(number, row);
-            let is_early = self.world.sched.profile().throttle.dequeues_queues();
-            if is_early {
-                self.exhaust_ahead(row.writer);
-            }
+            let profile = self.world.sched.profile();
+            let (all, others) = (profile.throttle.dequeues_queues(), profile.throttle_at == ThrottleAt::Charge);
+            let is_other = |row: &QueueRecord, of: &QueueRecord| (row.group, row.cpu) != (of.group, of.cpu);
+            self.exhaust_ahead_if(row.writer, true, |ahead| all || others && is_other(ahead, row));
             self.release_now(group, row.cpu, row.writer);
-            if !is_early {
-                // A queue that is throttled at once is so by the account that the release makes: what is released was queued before.
-                self.exhaust_ahead(row.writer);
-            }
+            // A queue that is throttled at once is so by the account that its own release makes: what is released was queued before.
+            self.exhaust_ahead(row.writer);
             self.end_exhausted_by(row.writer);
         }
     }
@@ -348,7 +371,7 @@ impl Lockstep<'_> {
         if self.world.sched.task(task).cpu == row.cpu {
             self.begin_call(number, row);
         }
-        self.exhaust_ahead(row.writer);
+        self.exhaust_ahead_if(row.writer, true, |_| true);
         self.join(task, row.group);
         self.end_exhausted_by(row.writer);
     }

@@ -116,6 +116,13 @@ impl Sched {
         self.update_blocked_averages(cx, cx.cpu);
     }
 
+    /// The queue's clock of `cx.cpu` is read anew in the midst of a schedule(): a balance that found nothing has taken time.
+    ///
+    /// Kernel: core.c update_rq_clock(), v4.12–
+    pub fn follow_clock(&mut self, cx: &mut Ctx<'_, '_>) {
+        self.update_rq_clock(cx, cx.cpu);
+    }
+
     /// Whether there is a group of this number.
     pub fn has_group(&self, group: TgId) -> bool {
         self.groups.get(group).is_some()

@@ -28,6 +28,8 @@ pub(super) enum Owner {
     Cpu(CpuId),
     /// The CPU that the task waits for began to idle there.
     Task(TaskId),
+    /// The task was moved there while it slept: its wake-up may have begun.
+    Moved(TaskId),
 }
 
 /// The items that wait, in order.

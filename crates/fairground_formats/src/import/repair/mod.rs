@@ -53,6 +53,7 @@ use crate::import::recording::GroupOf;
 use fairground_model::{InGroup, PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
 use held::{Held, Item, Owner, Place};
+use std::collections::BTreeMap;
 
 /// Records that are held back at most.
 const HELD_MAX: usize = 1 << 16;
@@ -112,6 +113,9 @@ pub struct Repair<'a> {
     interrupted: Option<WakeContext>,
     /// Whether beginnings of wake-ups are recorded.
     has_waking: bool,
+    /// Tasks that were moved while they slept, before it was known whether these are recorded: the beginning that is missing there, if a
+    /// wake-up follows. Else a balance moved one that stands on its queue still, in delayed dequeue.
+    moved: BTreeMap<TaskId, (Place, CpuId, TraceEvent)>,
     inferred: Inferred,
 }
 
@@ -128,6 +132,7 @@ impl<'a> Repair<'a> {
             context: None,
             interrupted: None,
             has_waking: false,
+            moved: BTreeMap::new(),
             inferred: Inferred::default(),
         }
     }
@@ -135,6 +140,7 @@ impl<'a> Repair<'a> {
     pub fn finish(mut self) -> Inferred {
         (0..self.cpus.len()).for_each(|cpu| self.close(CpuId::from_index(cpu)));
         (0..self.tasks.len()).for_each(|task| self.leave_idle(TaskId::from_index(task)));
+        self.moved.keys().copied().collect::<Vec<_>>().into_iter().for_each(|task| self.leave_moved(task));
         self.held.release(self.sink);
         self.inferred
     }
@@ -306,13 +312,37 @@ impl<'a> Repair<'a> {
 
     /// A record at `here` is part of a wake-up of a task that slept: it began there at the latest, by the doing of whoever runs.
     fn begin_waking(&mut self, here: Place, cpu: CpuId, task: TaskId, current: Option<Option<TaskId>>) {
-        let row = *self.task_row(task);
-        if let (State::Asleep, Some(target_cpu), false) = (row.state, row.last_cpu, self.has_waking) {
+        let moved = self.take_moved(task);
+        if let Some(missing) = self.missing_waking(task, current) {
+            let (place, writer, event) = moved.unwrap_or((here, cpu, missing));
             self.inferred.wakings += 1;
-            let (waker, context) = waking_cause(current.flatten(), self.interrupted);
-            self.held.insert(here, cpu, TraceEvent::SchedWaking { task, target_cpu, waker, context });
+            self.held.insert(place, writer, event);
             self.task_row(task).state = State::Waking;
         }
+    }
+    /// The beginning of a wake-up of a task that slept, if these are not recorded.
+    fn missing_waking(&mut self, task: TaskId, current: Option<Option<TaskId>>) -> Option<TraceEvent> {
+        let row = *self.task_row(task);
+        let (State::Asleep, Some(target_cpu), false) = (row.state, row.last_cpu, self.has_waking) else { return None };
+        let (waker, context) = waking_cause(current.flatten(), self.interrupted);
+        Some(TraceEvent::SchedWaking { task, target_cpu, waker, context })
+    }
+    /// A task that slept was moved at `here`.
+    fn moved(&mut self, here: Place, cpu: CpuId, task: TaskId, current: Option<Option<TaskId>>) {
+        self.take_moved(task);
+        if let Some(missing) = self.missing_waking(task, current) {
+            self.held.open(here, Owner::Moved(task));
+            self.moved.insert(task, (here, cpu, missing));
+        }
+    }
+    /// No wake-up followed.
+    fn leave_moved(&mut self, task: TaskId) {
+        self.take_moved(task);
+    }
+    fn take_moved(&mut self, task: TaskId) -> Option<(Place, CpuId, TraceEvent)> {
+        let moved = self.moved.remove(&task)?;
+        self.held.close(moved.0, Owner::Moved(task));
+        Some(moved)
     }
 
     fn switch(&mut self, (here, after): (Place, Place), cpu: CpuId, prev: Option<(TaskId, PrevState)>, next: Option<TaskId>) {
@@ -392,7 +422,10 @@ impl<'a> Repair<'a> {
                 self.switch(places, cpu, prev.map(|prev| (prev, prev_state)), next);
             }
             TraceEvent::SchedWaking { task, waker, .. } => {
-                self.has_waking = true;
+                if !self.has_waking {
+                    self.has_waking = true;
+                    self.moved.keys().copied().collect::<Vec<_>>().into_iter().for_each(|task| self.leave_moved(task));
+                }
                 self.waking(here, task, by(task) || waker == Some(task));
             }
             TraceEvent::SchedWakeup { task, target_cpu } | TraceEvent::SchedWakeupNew { task, target_cpu } => {
@@ -401,7 +434,7 @@ impl<'a> Repair<'a> {
                 self.wakeup(places, task, target_cpu, by(task));
             }
             TraceEvent::SchedMigrateTask { task, dest_cpu, .. } => {
-                self.begin_waking(here, cpu, task, current);
+                self.moved(here, cpu, task, current);
                 if let State::Queued(..) = self.task_row(task).state {
                     self.queue(task, dest_cpu, places.1);
                 }
@@ -445,6 +478,7 @@ impl Sink for Repair<'_> {
         match self.held.holds_too_much(HELD_MAX) {
             Some(Owner::Cpu(cpu)) => self.close(cpu),
             Some(Owner::Task(task)) => self.leave_idle(task),
+            Some(Owner::Moved(task)) => self.leave_moved(task),
             None => {}
         }
         self.held.release(self.sink);

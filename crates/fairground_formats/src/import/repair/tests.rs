@@ -109,6 +109,21 @@ fn a_task_that_gets_another_cpu_than_it_waits_for_was_moved() {
     assert_eq!(put_in(&rows)[1..], [(20, 1, moved)]);
 }
 
+/// Without sched_waking a move of a sleeper is part of its wake-up, if that follows; else it is balance that moves a sleeper which is still
+/// queued (delayed dequeue).
+#[test]
+fn a_sleeper_that_is_moved_is_woken_only_if_its_wakeup_follows() {
+    let moved = |from, to| TraceEvent::SchedMigrateTask { task: A, orig_cpu: CpuId::new(from), dest_cpu: CpuId::new(to) };
+    let waking = TraceEvent::SchedWaking { task: A, target_cpu: CpuId::new(0), waker: Some(B), context: WakeContext::Task };
+    let sleeps = [(5, 1, from_idle(B), None), (6, 0, from_idle(A), None), (10, 0, to_idle(A), None)];
+    let wakes = |last: &[Row]| put_in(&[&sleeps, last].concat()).into_iter().filter(|row| row.2 == waking).collect::<Vec<_>>();
+    assert_eq!(wakes(&[(20, 1, moved(0, 1), None), (21, 1, wakeup(A, 1), None)]), [(20, 1, waking)]);
+    // The queue of the other CPU is told of it, and wakes it itself.
+    assert_eq!(wakes(&[(20, 1, moved(0, 2), None), (21, 1, account(B), None), (22, 2, wakeup(A, 2), None)]), [(20, 1, waking)]);
+    assert_eq!(wakes(&[(20, 1, moved(0, 1), None), (40, 1, waking, None), (41, 1, wakeup(A, 1), None)]), []);
+    assert_eq!(wakes(&[(20, 1, moved(0, 1), None)]), []);
+}
+
 /// Without sched_waking the wake-up itself tells who woke whom: the task that ran there, unless an interrupt wrote it.
 #[test]
 fn who_woke_whom_is_told_by_the_wakeup() {
