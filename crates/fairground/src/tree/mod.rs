@@ -5,12 +5,13 @@
 
 mod attributes;
 mod begin;
+mod change;
 mod limits;
 
-use attributes::{attributes, clamps, policy_number, priority};
-use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, Policy as Attributes, STOPPER, Wake, Why};
+use attributes::{policy_number, priority};
+use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, STOPPER, Wake, Why};
 use fairground_model::features::{Feat, FeatWrite};
-use fairground_model::{Change, CpuMax, Mistakes, PrevState, TaskGroupSpec, TaskSpec, UtilClamp, WakeContext};
+use fairground_model::{CpuMax, Mistakes, PrevState, TaskGroupSpec, TaskSpec, WakeContext};
 use fairground_scenario::profile;
 use fairground_sched::profile::{Profile, Tree};
 use fairground_sched::{BandwidthStats, Sched};
@@ -22,8 +23,6 @@ use std::collections::BTreeMap;
 const BOOT_TICKS: u64 = 1 << 20;
 /// The state of a task that is on its way to a queue: on a wake list, where nobody else can be in between.
 const TASK_WAKING: u32 = 0x200;
-/// The answer to what nobody may have.
-const EINVAL: i64 = -22;
 
 /// A run at its beginning in which that tree decides.
 pub(crate) fn simulation(setup: Setup, tree: Tree<'_>) -> Result<Simulation, Mistakes> {
@@ -177,21 +176,6 @@ impl TreeCore {
         Ok(())
     }
 
-    fn allow(&mut self, cpu: u32, now: u64, number: u32, cpus: &CpuMask) -> Result<(), String> {
-        let list: Vec<u32> = cpus.iter().map(CpuId::get).filter(|&cpu| (cpu as usize) < self.waiting.len()).collect();
-        let answer = self.core.affinity(cpu, now, number, &list);
-        self.said(answer)
-    }
-
-    fn set_slice(&mut self, ours: &Sched, (cpu, now): (u32, u64), task: TaskId, slice: Option<Ns>) -> Result<(), String> {
-        let row = ours.task(task);
-        let (policy, nice) = (policy_number(row.policy), row.nice.into());
-        let attributes = Attributes { policy, nice, runtime_ns: slice.map_or(0, |slice| slice.0), ..Attributes::default() };
-        let number = self.number(task)?;
-        let answer = self.core.policy(cpu, now, number, &attributes);
-        self.said(answer)
-    }
-
     fn schedule(&mut self, (cpu, now): (u32, u64), prev_state: PrevState, led: &mut Led) -> Result<(), String> {
         let yields = std::mem::take(&mut self.waiting[cpu as usize].yields);
         let before = self.running[cpu as usize];
@@ -217,102 +201,6 @@ impl TreeCore {
         let pulled = led.next.is_some_and(|task| self.homes.get(&task).is_none_or(|home| home.get() != cpu));
         if pulled || stopped || self.has_urgent || before == IDLE || prev_state != PrevState::Running {
             self.find_moved(led);
-        }
-        Ok(())
-    }
-
-    fn change(&mut self, ours: &Sched, (cpu, now): (u32, u64), change: &Change, led: &mut Led) -> Result<(), String> {
-        let answer = match *change {
-            Change::Nice { task, nice } => {
-                let number = self.number(task)?;
-                self.core.nice(cpu, now, number, nice.into())
-            }
-            Change::Affinity { task, ref cpus } => {
-                let number = self.number(task)?;
-                self.allow(cpu, now, number, cpus)?;
-                self.find_moved(led);
-                return Ok(());
-            }
-            Change::Policy { task, policy } => {
-                let number = self.number(task)?;
-                let answer = self.core.policy(cpu, now, number, &attributes(policy, ours.task(task).nice));
-                self.said(answer)?;
-                self.find_moved(led);
-                return Ok(());
-            }
-            Change::Slice { task, slice } => {
-                self.set_slice(ours, (cpu, now), task, slice)?;
-                Ok(())
-            }
-            Change::Group { task, group } => {
-                let number = self.number(task)?;
-                self.core.group_move(cpu, now, number, self.group(group))
-            }
-            Change::Shares { group, shares } => self.core.group_file(cpu, now, self.group(Some(group)), "shares", shares as i64),
-            Change::GroupIdle { group, idle } => self.core.group_file(cpu, now, self.group(Some(group)), "idle", i64::from(idle)),
-            Change::Clamp { task, clamp } => {
-                let number = self.number(task)?;
-                // What the task asked for and may not have is EINVAL for it.
-                match self.core.policy(cpu, now, number, &clamps(clamp)) {
-                    Err(CallError::Refused(EINVAL)) => Ok(()),
-                    answer => answer,
-                }
-            }
-            Change::Hotplug { cpu: of, online } => return self.hotplug(now, of, online, led),
-            Change::FreqCapacity { cpu: of, freq_capacity } => self.core.frequency(of.get(), now, freq_capacity),
-            Change::RemoveGroup { group } => self.core.group_remove(cpu, now, self.group(Some(group))),
-            Change::GroupClamp { group, clamp } => {
-                let group = self.group(Some(group));
-                return self.clamp_group((cpu, now), group, clamp);
-            }
-            Change::CpuMax { group, limit } => {
-                let group = self.group(Some(group));
-                self.limit((cpu, now), group, limit)?;
-                Ok(())
-            }
-            Change::Feature(FeatWrite { feat, on }) => {
-                let answer = self.core.feature(feat.row().name, on);
-                return self.set(answer);
-            }
-            _ => return Err(format!("kernel `{}`: {change:?} is not taken by a tree yet", self.name)),
-        };
-        self.said(answer)
-    }
-
-    /// A quota that is no more than the burst must not be seen in between: first nothing is limited.
-    fn limit(&mut self, (cpu, now): (u32, u64), group: u32, limit: CpuMax) -> Result<(), String> {
-        let us = |time: Ns| (time.0 / 1000) as i64;
-        let quota = limit.quota.map_or(-1, us);
-        let rows = [("cfs_burst_us", 0), ("cfs_quota_us", -1), ("cfs_period_us", us(limit.period)), ("cfs_quota_us", quota)];
-        let burst = (limit.burst > Ns::ZERO).then_some(("cfs_burst_us", us(limit.burst)));
-        for (file, value) in rows.into_iter().chain(burst) {
-            let answer = self.core.group_file(cpu, now, group, file, value);
-            self.said(answer)?;
-        }
-        Ok(())
-    }
-
-    /// A CPU goes off line or comes back. One that goes serves first what other CPUs have asked of it.
-    fn hotplug(&mut self, now: u64, of: CpuId, online: bool, led: &mut Led) -> Result<(), String> {
-        if std::mem::take(&mut self.waiting[of.index()].call) {
-            let answer = self.core.ipi(of.get(), now, false);
-            self.said(answer)?;
-        }
-        let answer = self.core.hotplug(of.get(), now, online);
-        self.said(answer)?;
-        self.offline[of.index()] = !online;
-        led.flags.push(self.flags_of(of));
-        self.find_moved(led);
-        Ok(())
-    }
-
-    /// The files of a group; what is left open stays.
-    fn clamp_group(&mut self, (cpu, now): (u32, u64), group: u32, clamp: UtilClamp) -> Result<(), String> {
-        for (file, value) in [("uclamp.min", clamp.min), ("uclamp.max", clamp.max)] {
-            if let Some(value) = value {
-                let answer = self.core.group_file(cpu, now, group, file, value.into());
-                self.said(answer)?;
-            }
         }
         Ok(())
     }
