@@ -97,3 +97,16 @@ fn a_cpu_that_idles_pushes_when_a_waiting_task_joins_the_class() {
     simulation(set, 2, 1000, profile("v6.12"), 1).run(&mut log).unwrap();
     assert!(log.decided.iter().any(|row| row.0 == 0 && row.1 == Reason::MigrateDlPush), "{:?}", log.decided);
 }
+
+/// A policy that is written at time 0, before anybody is born, takes the place of that which the task was to ask for.
+#[test]
+fn a_policy_before_the_birth_counts_instead_of_the_deadline() {
+    let mut set = TaskSet::default();
+    let task = set.task("task", vec![work(HOG)]);
+    with(&mut set, task, dl(60_000, 100_000));
+    set.at(0, Change::Policy { task, policy: Policy::Normal });
+    let mut simulation = simulation(set, 1, 1000, profile("v6.12"), 20);
+    run_to(&mut simulation, 10_000);
+    assert_eq!(simulation.sched().dl_state(task), None);
+    assert_eq!(simulation.sched().task(task).policy, Policy::Normal);
+}

@@ -31,6 +31,8 @@ impl Sched {
     ///
     /// Kernel: core.c __sched_setscheduler(), v4.12–
     pub fn sched_setscheduler(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) -> Result<(), Refused> {
+        // What a task that is not born yet was to ask for no longer counts.
+        self.tasks[task].asks_for = None;
         let old = self.tasks[task].policy;
         if old == policy {
             let has_own_slice = self.ses[self.tasks[task].se].custom_slice;
