@@ -65,7 +65,8 @@ fn deadline(dice: &mut Dice, planted: bool) -> Plot {
             true => format!("policy = \"deadline\", dl_runtime = \"{}ms\", dl_period = \"{period}ms\"", run + 1),
             false => "policy = \"idle\"".into(),
         };
-        scene.task(name, format!("run = \"{run}ms\", period = \"{period}ms\", {policy}"));
+        // At 0 all tasks would be born on top of each other, and that wait would be the worst, whatever is changed.
+        scene.task(name, format!("start = \"20ms\", run = \"{run}ms\", period = \"{period}ms\", {policy}"));
     }
     plot(scene, &worker, &["deadline"], &["policy"], &names)
 }

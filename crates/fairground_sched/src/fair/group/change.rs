@@ -7,6 +7,7 @@ use crate::ctx::Ctx;
 use crate::fair::place::Placement;
 use crate::fair::weight::{SCHED_FIXEDPOINT_SHIFT, WEIGHT_IDLEPRIO};
 use crate::fair::{DequeueFlags, EnqueueFlags};
+use crate::pelt::PeltFamily;
 use crate::seam::MoveRunning;
 use crate::task::TaskState;
 use fairground_model::{CpuMax, DEFAULT_SHARES, QueueAct};
@@ -198,7 +199,11 @@ impl Sched {
     /// What a removed group has left on a CPU goes with it.
     fn offline_group_queue(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
         let Some((queue, se)) = self.group_on(group, cpu) else {
-            // It was never used here, and has left nothing. The queue above is told so all the same, and gives its entity anew what it has.
+            // It was never used here, and has left nothing. The queue above is told so all the same, and gives its entity anew what it
+            // has; but the first family looks at how much it was.
+            if self.profile.pelt == PeltFamily::A {
+                return;
+            }
             let above = match self.groups[group].parent {
                 Some(above) => self.group_on(above, cpu).map(|row| row.0),
                 None => Some(self.rqs[cpu].cfs),
@@ -212,7 +217,9 @@ impl Sched {
             self.update_rq_clock(cx, cpu);
             self.complete_delayed_group(cx, se);
         }
-        self.remove_entity_load_avg(cx, se);
+        if self.profile.pelt != PeltFamily::A || self.pelt_se[se].last_update_time != 0 {
+            self.remove_entity_load_avg(cx, se);
+        }
         self.list_del_leaf_cfs_rq(queue);
     }
 }

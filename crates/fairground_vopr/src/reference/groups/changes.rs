@@ -249,12 +249,20 @@ impl Model {
     /// A group without tasks goes.
     pub(super) fn remove_group(&mut self, group: usize) {
         for cpu in 0..self.listed.len() {
-            let Some(&queue) = self.at.get(&(Some(group), cpu)) else { continue };
+            let counts_any = self.rules.family != PeltFamily::A;
+            let Some(&queue) = self.at.get(&(Some(group), cpu)) else {
+                // It was never used here. One that left nothing has left all the same.
+                let above = self.at.get(&(self.groups[group].parent, cpu)).copied();
+                if let Some(above) = above.filter(|_| counts_any) {
+                    self.queues[above].gone.0 += 1;
+                }
+                continue;
+            };
             let entity = self.queues[queue].entity.expect("invariant: a group has an entity");
             if self.entities[entity].delayed {
                 self.complete(Who::Group(group, cpu));
             }
-            if self.entities[entity].avg.last_update_time != 0 {
+            if counts_any || self.entities[entity].avg.last_update_time != 0 {
                 self.add_to_removed(entity);
             }
             self.listed[cpu].retain(|&row| row != queue);
