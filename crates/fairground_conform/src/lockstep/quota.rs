@@ -79,7 +79,7 @@ impl Lockstep<'_> {
         let profile = self.world.sched.profile();
         // The whole queue leaves where it is put down or picked, so later in any case; else tasks stop by themselves, which is told.
         let stops = profile.throttle.dequeues_queues();
-        if !stops && !(charges && profile.throttle_at == ThrottleAt::Charge) {
+        if !(stops || charges && profile.throttle_at == ThrottleAt::Charge) {
             return self.throttle_now(group, cpu);
         }
         self.cpus[cpu].quota_stop |= stops && self.curr(cpu).is_some_and(|task| self.is_below(task, group));
