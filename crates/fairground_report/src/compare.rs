@@ -332,5 +332,7 @@ mod tests {
         assert!(report.any_worse());
         report.single_change = Some(false);
         assert!(report.table().to_string().contains("not a single change"));
+        report.single_change = None;
+        assert!(!report.table().to_string().contains("not a single change"), "of a kernel's tree that is not known");
     }
 }

@@ -110,3 +110,21 @@ fn a_policy_before_the_birth_counts_instead_of_the_deadline() {
     assert_eq!(simulation.sched().dl_state(task), None);
     assert_eq!(simulation.sched().task(task).policy, Policy::Normal);
 }
+
+/// The second waits behind the first, whose deadline is earlier, and gets other parameters at 5 ms. Up to v6.2 the CPU chooses again, for
+/// nothing; after that the same happens only if the second one could go first.
+#[test]
+fn new_parameters_of_one_that_waits_interrupt_no_earlier_deadline_from_v6_3_on() {
+    for (name, chooses) in [("v6.1", true), ("v6.12", false)] {
+        let mut set = TaskSet::default();
+        let first = set.task("first", vec![work(HOG)]);
+        with(&mut set, first, dl(20_000, 50_000));
+        let second = set.task("second", vec![work(HOG)]);
+        with(&mut set, second, dl(20_000, 100_000));
+        set.at(5 * MS, Change::Policy { task: second, policy: dl(25_000, 100_000) });
+        let mut log = Log::default();
+        simulation(set, 1, 100, profile(name), 9).run(&mut log).unwrap();
+        let chosen = log.decided.iter().any(|row| (5_000..5_100).contains(&row.0) && row.1 == Reason::PickDl);
+        assert_eq!(chosen, chooses, "{name}: {:?}", log.decided);
+    }
+}

@@ -68,3 +68,9 @@ proptest! {
         prop_assert!(widths.iter().all(|&width| width == widths[0]), "{}", text);
     }
 }
+
+#[test]
+fn a_chance_that_rounds_to_nothing_is_shown_as_below_a_thousandth() {
+    let shown: Vec<String> = [1.0, 0.0314, 0.0005, 0.0004, 0.0].map(|p| Cell::p_value(p).text).to_vec();
+    assert_eq!(shown, ["1.000", "0.031", "0.001", "<0.001", "<0.001"]);
+}

@@ -140,7 +140,7 @@ impl<'a> Repair<'a> {
     pub fn finish(mut self) -> Inferred {
         (0..self.cpus.len()).for_each(|cpu| self.close(CpuId::from_index(cpu)));
         (0..self.tasks.len()).for_each(|task| self.leave_idle(TaskId::from_index(task)));
-        self.moved.keys().copied().collect::<Vec<_>>().into_iter().for_each(|task| self.leave_moved(task));
+        self.leave_moved();
         self.held.release(self.sink);
         self.inferred
     }
@@ -335,10 +335,13 @@ impl<'a> Repair<'a> {
             self.moved.insert(task, (here, cpu, missing));
         }
     }
-    /// No wake-up followed.
-    fn leave_moved(&mut self, task: TaskId) {
-        self.take_moved(task);
+    /// No wake-up follows any of these moves.
+    fn leave_moved(&mut self) {
+        while let Some((&task, _)) = self.moved.first_key_value() {
+            self.take_moved(task);
+        }
     }
+    /// The move of a sleeper, which is waited for no longer.
     fn take_moved(&mut self, task: TaskId) -> Option<(Place, CpuId, TraceEvent)> {
         let moved = self.moved.remove(&task)?;
         self.held.close(moved.0, Owner::Moved(task));
@@ -424,7 +427,7 @@ impl<'a> Repair<'a> {
             TraceEvent::SchedWaking { task, waker, .. } => {
                 if !self.has_waking {
                     self.has_waking = true;
-                    self.moved.keys().copied().collect::<Vec<_>>().into_iter().for_each(|task| self.leave_moved(task));
+                    self.leave_moved();
                 }
                 self.waking(here, task, by(task) || waker == Some(task));
             }
@@ -478,7 +481,7 @@ impl Sink for Repair<'_> {
         match self.held.holds_too_much(HELD_MAX) {
             Some(Owner::Cpu(cpu)) => self.close(cpu),
             Some(Owner::Task(task)) => self.leave_idle(task),
-            Some(Owner::Moved(task)) => self.leave_moved(task),
+            Some(Owner::Moved(task)) => drop(self.take_moved(task)),
             None => {}
         }
         self.held.release(self.sink);
