@@ -4,8 +4,8 @@
 use crate::common::classes::{Log, with};
 use crate::common::quota::{HOG, simulation};
 use crate::common::{Build, MS, cpu, profile, repeat, run_to, sleep, work};
-use fairground_model::{Change, DlParams, NullSink, Policy, Reason, TaskSet};
-use fairground_stdx::Ns;
+use fairground_model::{Change, DlParams, NullSink, Policy, Reason, Start, TaskSet};
+use fairground_stdx::{Instant, Ns};
 
 fn dl(runtime_us: u64, period_us: u64) -> Policy {
     let (runtime, period) = (Ns::from_us(runtime_us), Ns::from_us(period_us));
@@ -98,16 +98,17 @@ fn a_cpu_that_idles_pushes_when_a_waiting_task_joins_the_class() {
     assert!(log.decided.iter().any(|row| row.0 == 0 && row.1 == Reason::MigrateDlPush), "{:?}", log.decided);
 }
 
-/// A policy that is written at time 0, before anybody is born, takes the place of that which the task was to ask for.
+/// A policy that is written before a task is born takes the place of that which it was to ask for.
 #[test]
 fn a_policy_before_the_birth_counts_instead_of_the_deadline() {
     let mut set = TaskSet::default();
     let task = set.task("task", vec![work(HOG)]);
     with(&mut set, task, dl(60_000, 100_000));
+    set.tasks[task].start = Start::At(Instant::from_ns(5 * MS));
     set.at(0, Change::Policy { task, policy: Policy::Normal });
     let mut simulation = simulation(set, 1, 1000, profile("v6.12"), 20);
     run_to(&mut simulation, 10_000);
-    assert_eq!(simulation.sched().dl_state(task), None);
+    assert_eq!(simulation.sched().rq(cpu(0)).curr, Some(task));
     assert_eq!(simulation.sched().task(task).policy, Policy::Normal);
 }
 
