@@ -4,8 +4,8 @@
 use crate::common::classes::{Log, with};
 use crate::common::quota::{HOG, simulation};
 use crate::common::{Build, MS, cpu, profile, repeat, run_to, sleep, work};
-use fairground_model::{Change, DlParams, NullSink, Policy, Reason, Start, TaskSet};
-use fairground_stdx::{Instant, Ns};
+use fairground_model::{Change, DlParams, NullSink, Policy, Reason, Sink, Start, TaskSet, TraceEvent};
+use fairground_stdx::{CpuId, Instant, Ns};
 
 fn dl(runtime_us: u64, period_us: u64) -> Policy {
     let (runtime, period) = (Ns::from_us(runtime_us), Ns::from_us(period_us));
@@ -85,7 +85,21 @@ fn who_has_used_up_its_runtime_is_not_picked_again() {
     assert_eq!(simulation.sched().rq(cpu(0)).curr, Some(second));
 }
 
-/// Two are born on a CPU that still idles. With the second deadline it has one too many, and pushes.
+/// Whether a deadline task was pushed before anybody ran.
+#[derive(Default)]
+struct Pushed {
+    ran: bool,
+    before: bool,
+}
+
+impl Sink for Pushed {
+    fn record(&mut self, _: Instant, _: CpuId, event: &TraceEvent) {
+        self.ran |= matches!(event, TraceEvent::SchedSwitch { .. });
+        self.before |= !self.ran && matches!(event, TraceEvent::Decision(row) if row.reason == Reason::MigrateDlPush);
+    }
+}
+
+/// Two are born on a CPU that still idles. With the second deadline it has one too many, and pushes at once.
 #[test]
 fn a_cpu_that_idles_pushes_when_a_waiting_task_joins_the_class() {
     let mut set = TaskSet::default();
@@ -93,9 +107,9 @@ fn a_cpu_that_idles_pushes_when_a_waiting_task_joins_the_class() {
         let task = set.task("task", vec![work(HOG)]);
         with(&mut set, task, if row == 1 { Policy::Normal } else { dl(10_000, 100_000 + row * 1_000) });
     }
-    let mut log = Log::default();
-    simulation(set, 2, 1000, profile("v6.12"), 1).run(&mut log).unwrap();
-    assert!(log.decided.iter().any(|row| row.0 == 0 && row.1 == Reason::MigrateDlPush), "{:?}", log.decided);
+    let mut pushed = Pushed::default();
+    simulation(set, 2, 1000, profile("v6.12"), 1).run(&mut pushed).unwrap();
+    assert!(pushed.ran && pushed.before);
 }
 
 /// A policy that is written before a task is born takes the place of that which it was to ask for.
