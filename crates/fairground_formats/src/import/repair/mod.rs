@@ -341,7 +341,6 @@ impl<'a> Repair<'a> {
             self.take_moved(task);
         }
     }
-    /// The move of a sleeper, which is waited for no longer.
     fn take_moved(&mut self, task: TaskId) -> Option<(Place, CpuId, TraceEvent)> {
         let moved = self.moved.remove(&task)?;
         self.held.close(moved.0, Owner::Moved(task));
