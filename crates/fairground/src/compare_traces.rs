@@ -34,6 +34,8 @@ pub struct TraceOptions {
 pub struct ComparedTraces {
     /// Where both come from.
     pub origins: [Origin; 2],
+    /// What they are called: their files, with folders where those are called alike.
+    pub names: [String; 2],
     /// One line: what the windows say.
     pub verdict: String,
     /// The figures that some window of either lacks.
@@ -77,12 +79,21 @@ pub fn compare_traces(paths: [&Path; 2], options: &TraceOptions, control: Contro
         let hint = near.map_or("`fairground latency` lists the tasks.".to_string(), |near| format!("Did you mean `{near}`?"));
         return Err(Error::one("command line", format!("--task: neither recording has a task called `{wanted}`"), hint));
     }
-    Ok(side_by_side(origins, [a, b], window, options))
+    let is_ambiguous = origins[0].name() == origins[1].name();
+    let name = |side: usize| if is_ambiguous { paths[side].display().to_string() } else { origins[side].name().to_string() };
+    let names = [name(0), name(1)];
+    Ok(side_by_side(origins, names, [a, b], window, options))
 }
 
 type Side = BTreeMap<String, Vec<Share>>;
 
-fn side_by_side(origins: [Origin; 2], sides: [Side; 2], window: Ns, options: &TraceOptions) -> ComparedTraces {
+fn side_by_side(
+    origins: [Origin; 2],
+    names: [String; 2],
+    sides: [Side; 2],
+    window: Ns,
+    options: &TraceOptions,
+) -> ComparedTraces {
     let keeps = |name: &String| options.tasks.is_empty() || options.tasks.contains(name);
     let whole = |side: &Side, name: &String| {
         side.get(name).map(|shares| {
@@ -91,10 +102,10 @@ fn side_by_side(origins: [Origin; 2], sides: [Side; 2], window: Ns, options: &Tr
             sum
         })
     };
-    let mut names: Vec<&String> = sides.iter().flat_map(BTreeMap::keys).filter(|name| keeps(name)).collect();
-    names.sort();
-    names.dedup();
-    let mut rows: Vec<SideBySide> = names
+    let mut tasks: Vec<&String> = sides.iter().flat_map(BTreeMap::keys).filter(|name| keeps(name)).collect();
+    tasks.sort();
+    tasks.dedup();
+    let mut rows: Vec<SideBySide> = tasks
         .iter()
         .map(|name| SideBySide { name: (*name).clone(), sides: sides.each_ref().map(|side| whole(side, name)) })
         .collect();
@@ -105,7 +116,7 @@ fn side_by_side(origins: [Origin; 2], sides: [Side; 2], window: Ns, options: &Tr
     if options.windows < FEWEST_PAIRS {
         let too_few = if options.windows == 1 { "1 window is".to_string() } else { format!("{} windows are", options.windows) };
         let verdict = format!("Nothing is decided: {too_few} too few, {FEWEST_PAIRS} are the fewest (--windows {FEWEST_PAIRS}).");
-        return ComparedTraces { origins, verdict, unpaired: Vec::new(), tables, exit_code: 4 };
+        return ComparedTraces { origins, names, verdict, unpaired: Vec::new(), tables, exit_code: 4 };
     }
     let samples = sides.each_ref().map(|side| samples(side, options, &keeps));
     let pairs = Paired::collect(&samples[0], &samples[1]);
@@ -124,7 +135,7 @@ fn side_by_side(origins: [Origin; 2], sides: [Side; 2], window: Ns, options: &Tr
         0
     };
     tables.push(verdicts_table(&judged, options.windows, window));
-    ComparedTraces { origins, verdict, unpaired, tables, exit_code }
+    ComparedTraces { origins, names, verdict, unpaired, tables, exit_code }
 }
 
 /// The figures of each window: of all tasks chosen together, and of each name that was asked for.
@@ -150,11 +161,12 @@ impl ComparedTraces {
     }
     /// What came out, in at most ten lines.
     pub fn summary(&self) -> Vec<String> {
-        let side = |letter: &str, origin: &Origin| {
+        let side = |letter: &str, name: &str, origin: &Origin| {
             let length = origin.extent.last.saturating_since(origin.extent.first);
-            format!("{letter:<12}{}, {} long", origin.name(), format_ns(length))
+            format!("{letter:<12}{name}, {} long", format_ns(length))
         };
-        let mut lines = vec![self.verdict.clone(), side("A", &self.origins[0]), side("B", &self.origins[1])];
+        let mut lines =
+            vec![self.verdict.clone(), side("A", &self.names[0], &self.origins[0]), side("B", &self.names[1], &self.origins[1])];
         if !self.unpaired.is_empty() {
             let names = self.unpaired.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
             let more = if self.unpaired.len() > 4 { ", ..." } else { "" };

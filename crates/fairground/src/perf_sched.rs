@@ -189,11 +189,11 @@ pub fn timehist(
     Ok(origin)
 }
 
-/// The document of `timehist --json`: all rows, or with `--summary` their sums by task.
-pub fn timehist_document(origin: &Origin, rows: Vec<Value>, summary: Option<&Summary>) -> Document {
+/// The document of `timehist --json`: all rows, or with `--summary` this table of their sums by task.
+pub fn timehist_document(origin: &Origin, rows: Vec<Value>, summary: Option<Table>) -> Document {
     let mut document = origin.document("timehist");
     match summary {
-        Some(summary) => document.set_tables(&[timehist_summary(summary)]),
+        Some(summary) => document.set_tables(&[summary]),
         None => document.set("rows", rows),
     };
     document

@@ -145,15 +145,15 @@ impl TimeFlags {
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Which time")]
 pub(crate) struct ClockFlags {
-    /// Times count from the first event (start), or are those of the recording's own clock, as perf and trace-cmd print them (recorded)
-    #[arg(long, value_name = "CLOCK", value_enum, default_value = "start")]
+    /// Times are those of the recording's own clock, as perf and trace-cmd print them (recorded), or count from the first event (start)
+    #[arg(long, value_name = "CLOCK", value_enum, default_value = "recorded")]
     clock: Clock,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 enum Clock {
-    Start,
     Recorded,
+    Start,
 }
 
 impl ClockFlags {

@@ -66,7 +66,7 @@ use fairground_model::cgroup::ROOT;
 use fairground_model::{Start, TaskSet, event};
 use fairground_scenario::{Control, Error, Scenario, guard};
 use fairground_stdx::nearest;
-use fairground_stdx::{Id, Instant, Ns, TaskId, TgId, units};
+use fairground_stdx::{Id, Instant, TaskId, TgId, units};
 use levers::Named;
 use replay::{FirstRun, Replay};
 use whole::WholeRuns;
@@ -299,12 +299,12 @@ impl Asked {
         Err(match at >= end {
             true => Error::one(
                 "command line",
-                format!("--at: the run ends at {}, before {}", Ns(end.ns()), Ns(at.ns())),
+                format!("--at: the run ends at {} s, before {} s", show::seconds(end), show::seconds(at)),
                 "Choose an earlier time, or a longer duration.",
             ),
             false => Error::one(
                 scenario.name(),
-                format!("none of these tasks was late after {}", Ns(at.ns())),
+                format!("none of these tasks was late after {} s", show::seconds(at)),
                 "Choose an earlier time, or another task.",
             ),
         })

@@ -33,10 +33,6 @@ fn clock(ns: u64) -> String {
     fixed(ns, 1_000_000_000, 9)
 }
 
-fn instant_cell(at: Instant) -> Cell {
-    Cell::new(clock(at.ns()), at.ns())
-}
-
 /// A command, or one task of it, as perf names it.
 pub(crate) fn name_of(row: &LatencyRow) -> String {
     match row.pid {
@@ -247,8 +243,8 @@ pub fn timehist_json(row: &TimeHistRow, info: &TaskInfo, group: Option<&str>) ->
     object
 }
 
-/// The sums over all tasks, in a few lines.
-pub fn summary_lines(name: &str, summary: &Summary) -> Vec<String> {
+/// The sums over all tasks, in a few lines; times are those of a clock that shows `epoch_ns` at the instant 0.
+pub fn summary_lines(name: &str, summary: &Summary, epoch_ns: u64) -> Vec<String> {
     let rows: Vec<_> = summary.rows().collect();
     if rows.is_empty() {
         return vec![format!("{name}: no switch away from such a task, or on such a CPU, is in the record")];
@@ -263,14 +259,14 @@ pub fn summary_lines(name: &str, summary: &Summary) -> Vec<String> {
     let mut lines = vec![format!("{name}: {turns} of {tasks}, which ran {} and {waits}", format_ns(Ns(ran)))];
     let longest = rows.iter().reduce(|most, row| if row.delay.max > most.delay.max { row } else { most });
     lines.extend(longest.filter(|row| row.delay.max > Ns::ZERO).map(|row| {
-        let at = clock(row.delay.max_at.ns());
+        let at = clock(epoch_ns.saturating_add(row.delay.max_at.ns()));
         format!("longest     {}[{}] waited {}, until {at} s", row.info.name, row.info.pid, format_ns(row.delay.max))
     }));
     lines
 }
 
-/// Sums by task.
-pub fn summary_table(summary: &Summary) -> Table {
+/// Sums by task; times are those of a clock that shows `epoch_ns` at the instant 0.
+pub fn summary_table(summary: &Summary, epoch_ns: u64) -> Table {
     let columns = columns![
         left "task", right "pid", right "runs", right "run ms" "run_ns", spare right "min" "run_min_ns",
         spare right "avg" "run_avg_ns", spare right "max" "run_max_ns", spare right "preempt ms" "preempt_ns",
@@ -280,6 +276,10 @@ pub fn summary_table(summary: &Summary) -> Table {
     let mut table = Table::new("timehist_summary", "Times by task", columns);
     table.grows("tasks", &["delay_max_ns", "run_ns"]);
     let time = |length: Ns| Cell::new(ms(length), length.0);
+    let shown = |at: Instant| {
+        let clock_ns = epoch_ns.saturating_add(at.ns());
+        Cell::new(clock(clock_ns), clock_ns)
+    };
     for row in summary.rows() {
         let [preempt, iowait, sleep] = row.waits.map(|wait| time(wait.total));
         let (run, delay) = (row.run, row.delay);
@@ -297,7 +297,7 @@ pub fn summary_table(summary: &Summary) -> Table {
             Cell::count(delay.count),
             time(delay.total),
             time(delay.max),
-            if delay.count > 0 { instant_cell(delay.max_at) } else { Cell::empty() },
+            if delay.count > 0 { shown(delay.max_at) } else { Cell::empty() },
         ]);
     }
     table
@@ -357,7 +357,7 @@ mod tests {
             -----------  ---  ----  --------  --------  --------  --------  ----------  ---------  --------  ------  --------  ---------  -----------
             player         7     1  9.000000  9.000000  9.000000  9.000000    0.000000   0.000011  0.000000       1  0.000006   0.000006  0.991000040
             kworker/3:1   31     0  0.000000  0.000000  0.000000  0.000000    0.000000   0.000000  0.000000       0  0.000000   0.000000
-        "#]].assert_eq(&summary_table(&summary).to_string());
+        "#]].assert_eq(&summary_table(&summary, 0).to_string());
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 /// Examples of the help.
 pub(crate) const EXAMPLES: &[Example] = &[
     ("timehist scenarios/examples/nice.toml --task plus", "each turn of a task on a CPU"),
-    ("timehist trace.dat --cpu 0-3 --state --wakeups --clock recorded", "with states and wake-ups, by the recording's own clock"),
+    ("timehist trace.dat --cpu 0-3 --state --wakeups --clock start", "with states and wake-ups, times from the first event on"),
     ("timehist trace.dat --summary", "sums by task"),
 ];
 
@@ -64,11 +64,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     bar.finish();
     let origin = origin?;
     show::notes(&origin.notes);
-    let said = perf_sched::timehist_summary_lines(origin.name(), &summary);
+    let epoch_ns = if columns.clock { origin.extent.epoch_ns } else { 0 };
+    let said = perf_sched::timehist_summary_lines(origin.name(), &summary, epoch_ns);
+    let sums = args.summary.then(|| perf_sched::timehist_summary(&summary, epoch_ns));
     if json {
-        show::document(&perf_sched::timehist_document(&origin, rows, args.summary.then_some(&summary)))?;
-    } else if args.summary {
-        show::summary_and_tables(&said, &[perf_sched::timehist_summary(&summary)])?;
+        show::document(&perf_sched::timehist_document(&origin, rows, sums))?;
+    } else if let Some(sums) = sums {
+        show::summary_and_tables(&said, &[sums])?;
     } else {
         lines.finish(&said)?;
     }

@@ -67,7 +67,7 @@ fn each_mistake_of_the_flags_is_named() {
     }
     for (flags, part) in [
         (["--at", "5"], "--at: `5`"),
-        (["--at", "10s"], "the run ends at 2s, before 10s"),
+        (["--at", "10s"], "the run ends at 2.000000 s, before 10.000000 s"),
         (["--what-if", "no-such-patch"], "no-such-patch"),
         (["--what-if", "NO_SUCH_FEATURE"], "has no feature"),
         (["--what-if", "sched_latency_ns=x"], "sched_latency_ns"),

@@ -72,20 +72,28 @@ fn delays_are_told_by_kind_and_with_who_ran() {
     );
     let only = ok(&["latency", &trace, "--task", "worker", "--percentiles", "--time", "2105.337,", "--json"]).json();
     assert_eq!(only["tables"][1]["rows"].as_array().unwrap().len(), 1);
-    let clock = ok(&["latency", &trace, "--clock", "recorded"]).out;
-    assert!(clock.contains("2105.337000000") && clock.contains("2105.337040000"), "{clock}");
+    let recorded = ok(&["latency", &trace]).out;
+    assert!(recorded.contains("2105.337000000") && recorded.contains("2105.337040000"), "{recorded}");
+    let start = ok(&["latency", &trace, "--clock", "start"]).out;
+    assert!(start.contains(" 0.000") && !start.contains("2105."), "{start}");
 }
 
 #[test]
 fn timehist_shows_states_and_wake_ups() {
     let folder = Folder::new();
     let trace = folder.file("trace.txt", TEXT);
-    let text = ok(&["timehist", &trace, "--task", "worker", "--state", "--wakeups", "--clock", "recorded"]).out;
+    let text = ok(&["timehist", &trace, "--task", "worker", "--state", "--wakeups"]).out;
     assert!(text.contains("run ms S\n"), "{text}");
     assert!(text.contains("2105.336885000 [0001] <idle>                    awakened: worker[11]\n"), "{text}");
     let states: Vec<&str> =
         text.lines().filter(|line| line.contains("worker[11]  ")).filter_map(|line| line.split(' ').next_back()).collect();
     assert_eq!(states, ["S", "R", "S"], "{text}");
+    // The longest wait after a wake-up ends as the rows do: by the recording's clock, or from the first event on.
+    for flags in [&["--summary"][..], &[]] {
+        let longest = |clock: &str| ok(&[&["timehist", &trace, "--task", "worker", "--clock", clock], flags].concat()).out;
+        assert!(longest("recorded").contains("worker[11] waited 15.00 us, until 2105.336900000 s"), "{}", longest("recorded"));
+        assert!(longest("start").contains("until 0.000100000 s"), "{}", longest("start"));
+    }
     let document = ok(&["timehist", &trace, "--wakeups", "--json"]).json();
     let awakened = document["rows"].as_array().unwrap().iter().filter(|row| row["awakened"] == "worker").count();
     assert_eq!(awakened, 1);

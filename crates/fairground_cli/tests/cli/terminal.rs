@@ -29,7 +29,7 @@ fn commands(folder: &Folder) -> Vec<Vec<String>> {
         "run scenarios/examples/rwsem-throttled-holder.toml --searches",
         "replay TRACE --machine smp-2",
         "latency SET --percentiles --histogram --queues --antagonists",
-        "latency SET --pids --clock recorded",
+        "latency SET --pids --clock start",
         "timehist SET --summary",
         "compare PRICED --change NO_WAKEUP_PREEMPTION --runs 6",
         "compare SET SET",

@@ -111,6 +111,13 @@ fn two_recordings_are_held_against_each_other_window_by_window() {
         "{}",
         ran.out
     );
+    // Files that are called alike are told apart by their folders.
+    assert!(
+        same.out.contains(&format!("A           {a}, ")) && ran.out.contains("A           a.json, "),
+        "{}{}",
+        same.out,
+        ran.out
+    );
     let few = run(&["compare", &a, &b, "--windows", "5"]);
     assert_eq!(few.code, 4);
     assert!(

@@ -100,7 +100,7 @@ pub fn document(scenario: &Scenario, explanation: &Explanation) -> Document {
 }
 
 /// An instant of the run in seconds, as perf prints them.
-fn seconds(at: Instant) -> String {
+pub(crate) fn seconds(at: Instant) -> String {
     format!("{}.{:06}", at.ns() / 1_000_000_000, at.ns() % 1_000_000_000 / 1000)
 }
 
