@@ -110,6 +110,7 @@ pub struct Frame {
     pc: u32,
     regs: [u64; REGS],
     counters: [u64; COUNTERS],
+    index: u32,
 }
 
 /// Control instructions that a program may run in one go before it counts as stuck.
@@ -119,6 +120,10 @@ impl Frame {
     /// A frame at the first instruction, all registers zero.
     pub fn new() -> Frame {
         Frame::default()
+    }
+    /// The same of the task with this number among equal ones ([`crate::TaskSpec::index`]).
+    pub fn numbered(index: u32) -> Frame {
+        Frame { index, ..Frame::default() }
     }
     /// That of a task which sleeps already as a run begins, and until when: its program begins with a sleep until a fixed instant.
     pub fn asleep(program: &Program) -> Option<(Frame, Instant)> {
@@ -194,6 +199,7 @@ impl Frame {
             Instr::Now { reg } => self.set(reg, now.ns()),
             Instr::TimeOfDay { reg } => self.set(reg, now.ns() / 1000 * 1000),
             Instr::GetCpu { into } => self.set(into, u64::from(around.cpu.get())),
+            Instr::Index { into } => self.set(into, u64::from(self.index)),
             Instr::Let { reg, value } => self.set(reg, self.value(value)),
             Instr::Draw { reg, from } => self.set(reg, from.draw(around.rng)),
             Instr::Calculate { reg, by, value } => {
@@ -268,6 +274,11 @@ impl Frame {
                     Test::AtMost => left <= right,
                 };
                 if holds {
+                    self.pc = to;
+                }
+            }
+            Instr::JumpByChance { hits, of, to } => {
+                if around.rng.below(u64::from(of)) < u64::from(hits) {
                     self.pc = to;
                 }
             }
@@ -377,6 +388,33 @@ mod tests {
     fn what_is_drawn_is_run() {
         let code = vec![Instr::Draw { reg: 3, from: Distribution::Uniform(7, 7) }, Instr::RunReg { reg: 3, mode: Mode::User }];
         assert_eq!(steps(code, &[0]), [Step::Run { work: Ns(7), mode: Mode::User }]);
+    }
+
+    #[test]
+    fn a_chance_is_drawn_each_time() {
+        let mark = |value| Instr::MarkValue { marker: MarkerId::new(0), value };
+        let code = |hits| {
+            vec![Instr::JumpByChance { hits, of: 4, to: 3 }, mark(0), Instr::Jump { to: 0 }, mark(1), Instr::Jump { to: 0 }]
+        };
+        let hits = |hits| {
+            let marked = steps(code(hits), &[0; 4000]).into_iter();
+            marked.filter(|step| *step == Step::Mark { marker: MarkerId::new(0), value: 1 }).count()
+        };
+        assert_eq!((hits(0), hits(4)), (0, 4000));
+        // One in four of 4,000: 1,000 with a standard deviation of 27.
+        assert!((900..1100).contains(&hits(1)), "{}", hits(1));
+    }
+
+    #[test]
+    fn a_task_knows_its_number() {
+        let program = Program { code: vec![Instr::Index { into: 2 }, Instr::RunReg { reg: 2, mode: Mode::User }] };
+        let mut around = Surroundings {
+            now: Instant::ZERO,
+            cpu: CpuId::new(1),
+            rng: &mut RngStream::new(1, StreamKind::TaskBehavior, 0),
+            words: &mut IndexVec::default(),
+        };
+        assert_eq!(Frame::numbered(7).next(&program, &mut around), Step::Run { work: Ns(7), mode: Mode::User });
     }
 
     #[test]

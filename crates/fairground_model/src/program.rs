@@ -143,6 +143,8 @@ pub enum Instr {
     TimeOfDay { reg: Reg },
     /// reg = the number of the CPU (getcpu).
     GetCpu { into: Reg },
+    /// reg = the task's number among equal ones ([`crate::TaskSpec::index`]).
+    Index { into: Reg },
     /// reg = a value.
     Let { reg: Reg, value: Value },
     /// reg = a number drawn from the task's random stream.
@@ -230,6 +232,8 @@ pub enum Instr {
     JumpIfBefore { reg: Reg, at: Instant, to: u32 },
     /// Goes to `to` if the comparison of the register with `value` holds.
     JumpIf { reg: Reg, is: Test, value: Value, to: u32 },
+    /// Goes to `to` with a chance of `hits` in `of`, drawn from the task's random stream.
+    JumpByChance { hits: u32, of: u32, to: u32 },
     /// Counts a round in `counter`; goes to `to` until `times` rounds are done, then clears the counter.
     Repeat { counter: u8, times: u64, to: u32 },
     /// Ends the task.
@@ -237,6 +241,21 @@ pub enum Instr {
 }
 
 impl Instr {
+    /// The instruction to which it may go, if it is a jump.
+    pub fn target_mut(&mut self) -> Option<&mut u32> {
+        match self {
+            Instr::Jump { to }
+            | Instr::JumpIfBefore { to, .. }
+            | Instr::JumpIf { to, .. }
+            | Instr::JumpByChance { to, .. }
+            | Instr::Repeat { to, .. } => Some(to),
+            _ => None,
+        }
+    }
+    /// The instruction to which it may go, if it is a jump.
+    pub fn target(&self) -> Option<u32> {
+        self.clone().target_mut().copied()
+    }
     /// The word of shared memory that it names, if it does.
     pub fn word_mut(&mut self) -> Option<&mut Word> {
         match self {

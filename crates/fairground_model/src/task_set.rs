@@ -68,6 +68,8 @@ pub struct TaskSpec {
     pub working_set_kib: u32,
     /// Tasks with the same number share an address space.
     pub mm: u32,
+    /// Its number among tasks that are equal but for that: what [`Instr::Index`] tells.
+    pub index: u32,
     /// Whether its figures belong to the workload (helpers such as a forking parent say no).
     pub measured: bool,
 }
@@ -90,6 +92,7 @@ impl TaskSpec {
             kthread: false,
             working_set_kib: 0,
             mm: 0,
+            index: 0,
             measured: true,
         }
     }

@@ -202,6 +202,7 @@ fn task() -> Value {
             "forked": { "type": "boolean", "description": "starts when the step `fork NAME` of another task makes it" },
             "kthread": { "type": "boolean", "description": "a kernel thread, which slept since long before the run" },
             "mm": { "type": "integer", "minimum": 0, "description": "tasks of one number share an address space" },
+            "index": { "type": "integer", "minimum": 0, "description": "what the step `index` tells; with `count` that of the first one" },
             "hog": { "type": "boolean" }, "run": time(), "period": time(), "sleep": time(),
             "do": { "type": "array", "items": { "type": "string" } }, "loop": { "type": "integer", "minimum": 0 },
             "program": { "type": "array", "items": { "type": "string" }, "description": "steps that are gone through once" },

@@ -450,7 +450,7 @@ fn new_task(id: TaskId, spec: &TaskSpec, seed: u64) -> SimTask {
     SimTask {
         info: TaskInfo { name: spec.name.clone(), pid: FIRST_PID + id.get(), prio: spec.policy.prio(spec.nice) },
         program: spec.program,
-        frame: fairground_model::Frame::new(),
+        frame: fairground_model::Frame::numbered(spec.index),
         rng: RngStream::new(seed, StreamKind::TaskBehavior, id.get()),
         want: Want::Nothing,
         refill: Ns::ZERO,

@@ -22,7 +22,7 @@ pub(crate) fn marker(set: &mut TaskSet, name: &str, unit: MarkerUnit) -> MarkerI
 /// The jump at `row`, written before it was known where to, goes to what comes next.
 pub(crate) fn land(program: &mut Program, row: u32) {
     let here = program.here();
-    if let Instr::JumpIf { to, .. } | Instr::Jump { to } = &mut program.code[row as usize] {
+    if let Some(to) = program.code[row as usize].target_mut() {
         *to = here;
     }
 }

@@ -53,10 +53,10 @@ pub(crate) fn check(set: &TaskSet) {
     for task in set.tasks.iter() {
         let program = &set.programs[task.program];
         for instr in &program.code {
+            if let Some(to) = instr.target() {
+                assert!((to as usize) < program.code.len(), "jump to {to}");
+            }
             match instr {
-                Instr::Jump { to } | Instr::JumpIfBefore { to, .. } | Instr::JumpIf { to, .. } | Instr::Repeat { to, .. } => {
-                    assert!((*to as usize) < program.code.len(), "jump to {to}");
-                }
                 Instr::Write { pipe, .. } | Instr::Read { pipe, .. } | Instr::Poll { pipe } => {
                     assert!(pipe.index() < set.pipes.len())
                 }

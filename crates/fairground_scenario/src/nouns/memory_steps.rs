@@ -1,23 +1,37 @@
 //! Steps that calculate, jump by what came out, and touch the memory that tasks share.
 //!
 //! ```text
-//! let r0 5      plus r0 r1    minus r0 5        times r0 2    over r0 2       getcpu r0       time-of-day r0
+//! let r0 5      plus r0 r1    minus r0 5        times r0 2    over r0 2       getcpu r0       time-of-day r0  index r0
 //! load W r0     store W 5     store W[r1] r0    spin W 1      futex-wait W 0  futex-wake W 1
-//! if r0 = 5 to 3              if r0 <= r1 to 3
+//! if r0 = 5 to 3              if r0 <= r1 to 3                if 1/16 to 3
 //! ```
 
-use crate::nouns::step_args::{Names, named, register, target};
+use crate::nouns::step_args::{Labels, Names, named, register, target};
 use crate::text::Wrong;
 use fairground_model::program::Reg;
 use fairground_model::{Arithmetic, Instr, Test, Value, Word};
 use fairground_stdx::{Id, WordId};
 
 /// The steps that [`read`] knows.
-pub(crate) const VERBS: [&str; 13] =
-    ["let", "plus", "minus", "times", "over", "getcpu", "time-of-day", "load", "store", "spin", "futex-wait", "futex-wake", "if"];
+pub(crate) const VERBS: [&str; 14] = [
+    "let",
+    "plus",
+    "minus",
+    "times",
+    "over",
+    "getcpu",
+    "index",
+    "time-of-day",
+    "load",
+    "store",
+    "spin",
+    "futex-wait",
+    "futex-wake",
+    "if",
+];
 
 /// Reads a step; none if its verb is not one of these.
-pub(crate) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Instr, Wrong>> {
+pub(crate) fn read(verb: &str, value: &str, names: &Names, labels: &Labels<'_>) -> Option<Result<Instr, Wrong>> {
     Some(match verb {
         "let" => two(verb, value).and_then(|(reg, value)| Ok(Instr::Let { reg: register(reg)?, value: number(value)? })),
         "plus" => calculate(verb, value, Arithmetic::Plus),
@@ -25,6 +39,7 @@ pub(crate) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Inst
         "times" => calculate(verb, value, Arithmetic::Times),
         "over" => calculate(verb, value, Arithmetic::Over),
         "getcpu" => register(value).map(|into| Instr::GetCpu { into }),
+        "index" => register(value).map(|into| Instr::Index { into }),
         "time-of-day" => register(value).map(|reg| Instr::TimeOfDay { reg }),
         "load" => two(verb, value).and_then(|(at, into)| Ok(Instr::Load { word: word(at, names)?, into: register(into)? })),
         "store" => two(verb, value).and_then(|(at, value)| Ok(Instr::Store { word: word(at, names)?, value: number(value)? })),
@@ -36,7 +51,7 @@ pub(crate) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Inst
             let most = u32::try_from(constant(count)?).unwrap_or(u32::MAX);
             Ok(Instr::FutexWake { word: word(at, names)?, count: most })
         }),
-        "if" => jump_if(value),
+        "if" => jump_if(value, labels),
         _ => return None,
     })
 }
@@ -75,15 +90,31 @@ fn calculate(verb: &str, value: &str, by: Arithmetic) -> Result<Instr, Wrong> {
     Ok(Instr::Calculate { reg: register(reg)?, by, value: number(value)? })
 }
 
-fn jump_if(text: &str) -> Result<Instr, Wrong> {
-    let form = || (format!("`if {text}` is not understood"), "Write `if r0 = 5 to 3` or `if r0 <= r1 to 3`.".to_string());
-    let [reg, is, value, "to", to] = text.split_whitespace().collect::<Vec<_>>()[..] else { return Err(form()) };
+/// `r0 = 5 to 3`, or a chance: `1/16 to 3`.
+fn jump_if(text: &str, labels: &Labels<'_>) -> Result<Instr, Wrong> {
+    let form = || {
+        (format!("`if {text}` is not understood"), "Write `if r0 = 5 to 3`, `if r0 <= r1 to 3` or `if 1/16 to 3`.".to_string())
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if let [share, "to", to] = words[..] {
+        let (hits, of) = chance(share)?;
+        return Ok(Instr::JumpByChance { hits, of, to: target(to, labels)? });
+    }
+    let [reg, is, value, "to", to] = words[..] else { return Err(form()) };
     let is = match is {
         "=" => Test::Equal,
         "<=" => Test::AtMost,
         _ => return Err(form()),
     };
-    Ok(Instr::JumpIf { reg: register(reg)?, is, value: number(value)?, to: target(to)? })
+    Ok(Instr::JumpIf { reg: register(reg)?, is, value: number(value)?, to: target(to, labels)? })
+}
+
+/// `1/16`: once in sixteen times.
+fn chance(text: &str) -> Result<(u32, u32), Wrong> {
+    let wrong = || (format!("`{text}` is no chance"), "Write `1/16` for once in sixteen times; at most `1/1`.".to_string());
+    let (hits, of) = text.split_once('/').ok_or_else(wrong)?;
+    let (hits, of) = (hits.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);
+    if of > 0 && hits <= of { Ok((hits, of)) } else { Err(wrong()) }
 }
 
 /// The step as [`read`] reads it; none if it is not one of these.
@@ -108,6 +139,8 @@ pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
             format!("{verb} r{reg} {}", number(value))
         }
         Instr::GetCpu { into } => format!("getcpu r{into}"),
+        Instr::Index { into } => format!("index r{into}"),
+        Instr::JumpByChance { hits, of, to } => format!("if {hits}/{of} to {to}"),
         Instr::TimeOfDay { reg } => format!("time-of-day r{reg}"),
         Instr::Load { word: at, into } => format!("load {} r{into}", word(at)?),
         Instr::Store { word: at, value } => format!("store {} {}", word(at)?, number(value)),

@@ -6,11 +6,14 @@
 //! write PIPE  write PIPE r1    read PIPE       read PIPE r1   fork TASK           wait       yield    exit
 //! nice 5      affinity 0-3     policy batch    slice 5ms      jump 0              repeat 5 to 0 c1
 //! cgroup /web/api              until r0        thread-clock   thread-clock r2             exec
+//! top: run 3ms                 jump top        end:
 //! ```
+//!
+//! A step may have a name, to which others jump; a name alone is that of the next step. Written back, jumps have numbers.
 //!
 //! [`memory_steps`] and [`lock_steps`] have more.
 
-use super::step_args::{Names, between, length, named, numbered, register, run_between, target};
+use super::step_args::{Labels, Names, between, length, named, numbered, register, run_between, target};
 use super::{cgroup, clamps, lock_steps, memory_steps};
 use crate::nouns::words;
 use crate::text::Wrong;
@@ -55,29 +58,60 @@ const VERBS: [&str; 27] = [
 /// A step is one instruction, but for a `fork` of a row with `count`: that is one for each of its tasks.
 pub(crate) fn read(list: Vec<Spanned<&str>>, names: &Names, m: &mut Mistakes) -> Vec<Instr> {
     let length = list.len() as u32;
+    let labels = labels(&list, m);
     let mut code = Vec::new();
     let mut begins = Vec::new(); // of each step: its first instruction
     for text in list {
         begins.push(code.len() as u32);
-        let found = step(text.value.trim(), names).and_then(|step| match step.last() {
-            Some(Instr::Jump { to } | Instr::Repeat { to, .. } | Instr::JumpIf { to, .. }) if *to > length => {
-                Err((format!("step {to} does not exist"), format!("Steps are counted from 0; {length} is the end of the list.")))
+        let found = step(unlabelled(text.value.trim()).1, names, &labels).and_then(|step| {
+            match step.last().and_then(Instr::target).filter(|to| *to > length) {
+                Some(to) => {
+                    let hint = format!("Steps are counted from 0; {length} is the end of the list.");
+                    Err((format!("step {to} does not exist"), hint))
+                }
+                None => Ok(step),
             }
-            _ => Ok(step),
         });
         code.extend(m.keep(found, &text.span).into_iter().flatten());
     }
     begins.push(code.len() as u32);
-    for instr in &mut code {
-        if let Instr::Jump { to } | Instr::Repeat { to, .. } | Instr::JumpIf { to, .. } = instr {
-            *to = begins[*to as usize];
-        }
+    for to in code.iter_mut().filter_map(Instr::target_mut) {
+        *to = begins[*to as usize];
     }
     code
 }
 
+/// The name of a step, if it has one, and what is left of it: `top: run 3ms`.
+fn unlabelled(text: &str) -> (Option<&str>, &str) {
+    match text.split_once(':') {
+        Some((label, rest)) if !label.contains(char::is_whitespace) => (Some(label), rest.trim()),
+        _ => (None, text),
+    }
+}
+
+/// The names of all steps, each with its number. A step may jump to a later one.
+fn labels<'t>(list: &[Spanned<&'t str>], m: &mut Mistakes) -> Labels<'t> {
+    let mut labels = Labels::new();
+    for (row, text) in list.iter().enumerate() {
+        let Some(label) = unlabelled(text.value.trim()).0 else { continue };
+        let is_name = label.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+        if !is_name {
+            let hint = "Names begin with a letter and hold letters, digits, - and _: `top: run 1ms`.";
+            m.at(text.span.clone(), format!("`{label}` is no name of a step"), hint);
+        } else if labels.iter().any(|known| known.0 == label) {
+            m.at(text.span.clone(), format!("two steps are called `{label}`"), "Give each a name of its own.");
+        }
+        labels.push((label, row as u32));
+    }
+    labels
+}
+
 /// The instructions of one step: `fork NAME` of a row with `count` starts `NAME-0`, `NAME-1` and so on.
-fn step(text: &str, names: &Names) -> Result<Vec<Instr>, Wrong> {
+fn step(text: &str, names: &Names, labels: &Labels<'_>) -> Result<Vec<Instr>, Wrong> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
     let several = text.strip_prefix("fork ").map(str::trim).filter(|name| !names.tasks.iter().any(|task| task == name));
     if let Some(name) = several
         && let Some(first) = names.tasks.iter().position(|task| *task == format!("{name}-0"))
@@ -86,10 +120,10 @@ fn step(text: &str, names: &Names) -> Result<Vec<Instr>, Wrong> {
         let children = names.tasks[first..].iter().enumerate().take_while(of_row);
         return Ok(children.map(|(index, _)| Instr::Fork { task: TaskId::from_index(first + index) }).collect());
     }
-    instr(text, names).map(|instr| vec![instr])
+    instr(text, names, labels).map(|instr| vec![instr])
 }
 
-fn instr(text: &str, names: &Names) -> Result<Instr, Wrong> {
+fn instr(text: &str, names: &Names, labels: &Labels<'_>) -> Result<Instr, Wrong> {
     let (verb, value) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let value = value.trim();
     match verb {
@@ -128,9 +162,9 @@ fn instr(text: &str, names: &Names) -> Result<Instr, Wrong> {
         "cgroup" => cgroup::find(value, &names.groups).map(|group| Instr::SetGroup { group }),
         "slice" => words::slice(value).map(|slice| Instr::SetSlice { slice }),
         clamps::MIN | clamps::MAX => clamps::request(verb, value).map(|clamp| Instr::SetClamp { clamp }),
-        "jump" => target(value).map(|to| Instr::Jump { to }),
-        "repeat" => repeat(value),
-        _ => memory_steps::read(verb, value, names)
+        "jump" => target(value, labels).map(|to| Instr::Jump { to }),
+        "repeat" => repeat(value, labels),
+        _ => memory_steps::read(verb, value, names, labels)
             .or_else(|| lock_steps::read(verb, value, names))
             .unwrap_or_else(|| plain(verb, value)),
     }
@@ -184,7 +218,7 @@ fn pipe_and_register(value: &str, names: &Names) -> Result<(PipeId, Option<Reg>)
     }
 }
 
-fn repeat(value: &str) -> Result<Instr, Wrong> {
+fn repeat(value: &str, labels: &Labels<'_>) -> Result<Instr, Wrong> {
     let form = || {
         (
             format!("`repeat {value}` is not understood"),
@@ -197,7 +231,7 @@ fn repeat(value: &str) -> Result<Instr, Wrong> {
         [times, "to", to, counter] => (times, to, numbered(counter, 'c', COUNTERS).ok_or_else(form)?),
         _ => return Err(form()),
     };
-    Ok(Instr::Repeat { counter, times: times.parse().map_err(|_| form())?, to: target(to)? })
+    Ok(Instr::Repeat { counter, times: times.parse().map_err(|_| form())?, to: target(to, labels)? })
 }
 
 /// The step as [`read`] reads it; none for what has no spelling here: measurements, and registers that are
@@ -248,6 +282,7 @@ pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
         | Instr::Draw { .. }
         | Instr::TimeOfDay { .. }
         | Instr::GetCpu { .. }
+        | Instr::Index { .. }
         | Instr::Let { .. }
         | Instr::Calculate { .. }
         | Instr::Load { .. }
@@ -255,6 +290,7 @@ pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
         | Instr::Spin { .. }
         | Instr::FutexWait { .. }
         | Instr::FutexWake { .. }
+        | Instr::JumpByChance { .. }
         | Instr::JumpIf { .. } => return memory_steps::text(instr, names),
         Instr::Enter
         | Instr::Leave
@@ -326,6 +362,8 @@ mod tests {
             "times r1 2",
             "over r1 2",
             "getcpu r3",
+            "index r7",
+            "if 1/16 to 0",
             "time-of-day r3",
             "load w r0",
             "load a word[r1] r0",
@@ -397,6 +435,31 @@ mod tests {
     }
 
     #[test]
+    fn steps_have_names_and_jumps_go_to_them() {
+        let read_list = |list: &[&'static str]| {
+            let mut m = Mistakes::default();
+            let names = Names { tasks: ["w-0", "w-1"].map(str::to_string).to_vec(), ..names() };
+            (read(list.iter().map(|step| Spanned { value: *step, span: 0..1 }).collect(), &names, &mut m), m)
+        };
+        let (named, m) = read_list(&["fork w", "top: run 1ms", "if 1/2 to end", "repeat 5 to top c1", "jump top", "end:"]);
+        assert!(m.0.is_empty(), "{m}");
+        let (numbered, _) = read_list(&["fork w", "run 1ms", "if 1/2 to 5", "repeat 5 to 1 c1", "jump 1"]);
+        assert_eq!(named, numbered);
+        for (list, part) in [
+            (&["top: run 1ms", "top: run 2ms"][..], "two steps are called `top`"),
+            (&["2nd: run 1ms"], "`2nd` is no name of a step"),
+            (&[": run 1ms"], "`` is no name of a step"),
+            (&["top: dance"], "unknown step `dance`"),
+            (&["top: run 1ms", "jump tip"], "`tip` is no step"),
+        ] {
+            let (_, wrong) = read_list(list);
+            assert_eq!(wrong.0.len(), 1, "{list:?}: {wrong}");
+            assert!(wrong.0[0].message.contains(part), "{list:?}: {wrong}");
+        }
+        assert!(read_list(&["top: run 1ms", "jump tip"]).1.0[0].hint.contains("Did you mean `top`?"));
+    }
+
+    #[test]
     fn what_has_no_spelling_is_not_written() {
         assert_eq!(text(&Instr::Add { reg: 0, time: Ns(1) }, &names()), None);
         assert_eq!(text(&Instr::Fork { task: TaskId::new(7) }, &names()), None);
@@ -427,6 +490,11 @@ mod tests {
             ("spin w -1", "no whole number"),
             ("if r0 < 5 to 0", "not understood"),
             ("if r0 = 5 to 2", "step 2 does not exist"),
+            ("if 1/16 to 2", "step 2 does not exist"),
+            ("if 3/2 to 0", "`3/2` is no chance"),
+            ("if 1/0 to 0", "`1/0` is no chance"),
+            ("if 1/x to 0", "`1/x` is no chance"),
+            ("index 7", "`7` is no register"),
             ("nice 99", "nice 99 does not exist"),
             ("lock sim read", "no lock of this workload is called `sim`"),
             ("lock sem", "`lock sem` without a mode"),

@@ -142,10 +142,11 @@ fn read_row(mut row: Fields<'_>, names: &Names, default: Option<TgId>, set: &mut
         m.at(span, format!("more than {MAX_COUNT} tasks"), "Write fewer tasks.");
         return session;
     }
+    let asks_index = program.code.iter().any(|instr| matches!(instr, Instr::Index { .. }));
     let program = set.programs.push(program);
     for index in 0..count {
         let name = if count == 1 { name.clone() } else { format!("{name}-{index}") };
-        set.tasks.push(TaskSpec { name, program, ..spec.clone() });
+        set.tasks.push(TaskSpec { name, program, index: spec.index + if asks_index { index as u32 } else { 0 }, ..spec.clone() });
     }
     session
 }
@@ -186,6 +187,11 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
         let wrong = || (format!("`mm = {}`", mm.value), format!("Address spaces are numbered from 0 to {}.", MAX_COUNT - 1));
         let number = u32::try_from(mm.value).ok().filter(|&number| u64::from(number) < MAX_COUNT);
         keep(number.ok_or_else(wrong).map(|number| spec.mm = number), mm.span);
+    }
+    if let Some(index) = row.natural("index", &mut inner) {
+        let wrong = || (format!("`index = {}`", index.value), format!("Tasks are numbered from 0 to {}.", MAX_COUNT - 1));
+        let number = u32::try_from(index.value).ok().filter(|&number| u64::from(number) < MAX_COUNT);
+        keep(number.ok_or_else(wrong).map(|number| spec.index = number), index.span);
     }
     if let Some(slack) = row.time("timer_slack", &mut inner) {
         spec.timer_slack = slack.value;
@@ -297,6 +303,7 @@ mod tests {
         assert!(wrong.0.is_empty(), "{wrong}");
         let names: Vec<&str> = set.tasks.iter().map(|task| task.name.as_str()).collect();
         assert_eq!(names, ["h-0", "h-1", "p", "s", "d"]);
+
         let code = |index: usize| &set.programs.as_slice()[index].code;
         assert_eq!(code(1)[0], Instr::Now { reg: 0 });
         assert_eq!(code(3)[0], Instr::RunBetween { low: Ns::from_ms(1), high: Ns::from_ms(2), mode: Mode::User });
@@ -315,6 +322,16 @@ mod tests {
         assert_eq!(set.tasks.iter().map(|task| task.group).collect::<Vec<_>>(), [Some(w), Some(api), None, None]);
         let code = &set.programs[set.tasks.as_slice()[3].program].code;
         assert_eq!(*code, [Instr::SetGroup { group: Some(api) }, Instr::SetGroup { group: None }]);
+    }
+
+    #[test]
+    fn tasks_that_ask_for_it_are_numbered() {
+        let (set, wrong) = read_text(
+            "tasks = [{ name = \"h\", hog = true, count = 2 }, { name = \"a\", do = [\"index r0\", \"run 1ms\"], count = 2 },\n\
+             { name = \"b\", do = [\"index r0\", \"run 1ms\"], count = 2, index = 5 }, { name = \"c\", hog = true, index = 9 }]",
+        );
+        assert!(wrong.0.is_empty(), "{wrong}");
+        assert_eq!(set.tasks.iter().map(|task| task.index).collect::<Vec<_>>(), [0, 0, 0, 1, 5, 6, 9]);
     }
 
     #[test]
@@ -340,6 +357,7 @@ mod tests {
             ("name = \"a\", program = [\"fork b\"]", "no task of this workload is called `b`"),
             ("name = \"a\", hog = true, start = \"1ms\", forked = true", "`forked` beside `start`"),
             ("name = \"a\", hog = true, mm = 100000", "`mm = 100000`"),
+            ("name = \"a\", hog = true, index = 100000", "`index = 100000`"),
             ("name = \"a\", hog = true, group = \"/web\"", "no group `/web`"),
             ("name = \"a\", hog = true, group = 3", "`group` is the number 3"),
             ("name = \"a\", program = [\"cgroup /web\"]", "no group `/web`"),

@@ -126,6 +126,7 @@ fn fields(setup: &Setup, task: &TaskSpec, names: &Names) -> Result<Vec<String>, 
     say(task.working_set_kib != 0, "working_set", quoted(&format!("{}KiB", task.working_set_kib)));
     say(task.kthread, "kthread", "true".to_string());
     say(task.mm != 0, "mm", task.mm.to_string());
+    say(task.index != 0, "index", task.index.to_string());
     let code = setup.tasks.programs[task.program].code.iter();
     let written = code.map(|instr| {
         let missing = || Unwritable(format!("the instruction {instr:?} of task `{}`", task.name));
@@ -182,7 +183,7 @@ mod tests {
     fn what_is_written_reads_back_as_the_same_run() {
         let made = setup(
             "[[workload]]\npipes = { p = 2 }\ntasks = [{ name = \"a b\", nice = 3, policy = \"batch\", slice = \"5ms\", cpus = \"0\", first_cpu = 0, \
-             start = \"1ms\", timer_slack = \"1us\", working_set = \"2MiB\", kthread = true, mm = 2, program = [\"fork c\", \"write p\", \"run 2ms\", \"jump 1\"] },\n\
+             start = \"1ms\", timer_slack = \"1us\", working_set = \"2MiB\", kthread = true, mm = 2, index = 5, program = [\"fork c\", \"write p\", \"run 2ms\", \"jump 1\"] },\n\
              { name = \"c\", forked = true, do = [\"read p\"], loop = 3 }]\n\
              [[at]]\ntime = \"1ms\"\ndo = \"nice a b 5\"\n[[at]]\ntime = \"2ms\"\ndo = \"frequency 1 50%\"\n[[at]]\ntime = \"3ms\"\ndo = \"affinity c 1\"\n",
         );

@@ -176,7 +176,7 @@ fn remove_instruction(case: &mut Case, program: ProgramId, row: usize) {
     let code = &mut case.tasks.programs[program].code;
     code.remove(row);
     for instr in code.iter_mut() {
-        if let Instr::Jump { to } | Instr::Repeat { to, .. } | Instr::JumpIfBefore { to, .. } | Instr::JumpIf { to, .. } = instr
+        if let Some(to) = instr.target_mut()
             && *to as usize > row
         {
             *to -= 1;
