@@ -6,7 +6,8 @@
 //! if r0 = 5 to 3              if r0 <= r1 to 3                if 1/16 to 3
 //! ```
 
-use crate::nouns::step_args::{Labels, Names, named, register, target};
+use crate::nouns::step_args::{Names, named, register};
+use crate::nouns::step_labels::{Labels, target};
 use crate::text::Wrong;
 use fairground_model::program::Reg;
 use fairground_model::{Arithmetic, Instr, Test, Value, Word};

@@ -14,6 +14,7 @@ pub(crate) mod machine;
 pub(crate) mod memory_steps;
 pub mod profile;
 pub(crate) mod step_args;
+pub(crate) mod step_labels;
 pub(crate) mod steps;
 pub(crate) mod tasks;
 pub(crate) mod tree;

@@ -64,19 +64,3 @@ pub(crate) fn named(name: &str, names: &[String], what: &str) -> Result<usize, W
     };
     names.iter().position(|known| known == name).ok_or_else(missing)
 }
-
-/// The names of steps, each with the number of its step.
-pub(crate) type Labels<'t> = Vec<(&'t str, u32)>;
-
-/// The step to which a jump goes: by its number or its name.
-pub(crate) fn target(value: &str, labels: &Labels<'_>) -> Result<u32, Wrong> {
-    let wrong = || {
-        let hint = match nearest::nearest(value, labels.iter().map(|label| label.0)) {
-            Some(near) => format!("Did you mean `{near}`?"),
-            None => "Steps are counted from 0: `jump 0`. Or they have names: `top: run 1ms`, `jump top`.".to_string(),
-        };
-        (format!("`{value}` is no step"), hint)
-    };
-    let named = labels.iter().find(|label| label.0 == value).map(|label| label.1);
-    value.parse().ok().or(named).ok_or_else(wrong)
-}

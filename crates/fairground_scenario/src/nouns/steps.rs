@@ -13,7 +13,8 @@
 //!
 //! [`memory_steps`] and [`lock_steps`] have more.
 
-use super::step_args::{Labels, Names, between, length, named, numbered, register, run_between, target};
+use super::step_args::{Names, between, length, named, numbered, register, run_between};
+use super::step_labels::{Labels, labels, target, unlabelled};
 use super::{cgroup, clamps, lock_steps, memory_steps};
 use crate::nouns::words;
 use crate::text::Wrong;
@@ -79,32 +80,6 @@ pub(crate) fn read(list: Vec<Spanned<&str>>, names: &Names, m: &mut Mistakes) ->
         *to = begins[*to as usize];
     }
     code
-}
-
-/// The name of a step, if it has one, and what is left of it: `top: run 3ms`.
-fn unlabelled(text: &str) -> (Option<&str>, &str) {
-    match text.split_once(':') {
-        Some((label, rest)) if !label.contains(char::is_whitespace) => (Some(label), rest.trim()),
-        _ => (None, text),
-    }
-}
-
-/// The names of all steps, each with its number. A step may jump to a later one.
-fn labels<'t>(list: &[Spanned<&'t str>], m: &mut Mistakes) -> Labels<'t> {
-    let mut labels = Labels::new();
-    for (row, text) in list.iter().enumerate() {
-        let Some(label) = unlabelled(text.value.trim()).0 else { continue };
-        let is_name = label.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-            && label.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-        if !is_name {
-            let hint = "Names begin with a letter and hold letters, digits, - and _: `top: run 1ms`.";
-            m.at(text.span.clone(), format!("`{label}` is no name of a step"), hint);
-        } else if labels.iter().any(|known| known.0 == label) {
-            m.at(text.span.clone(), format!("two steps are called `{label}`"), "Give each a name of its own.");
-        }
-        labels.push((label, row as u32));
-    }
-    labels
 }
 
 /// The instructions of one step: `fork NAME` of a row with `count` starts `NAME-0`, `NAME-1` and so on.
