@@ -63,8 +63,9 @@ pub use verdicts::{Misread, Miss};
 pub use what_if::{Change, NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, Outcome, Pairs, QUEUED_LOAD};
 
 use fairground_model::cgroup::ROOT;
-use fairground_model::{Start, TaskSet, event};
+use fairground_model::{Start, TaskSet, TaskSpec, event};
 use fairground_scenario::{Control, Error, Scenario, guard};
+use fairground_sim::FIRST_PID;
 use fairground_stdx::nearest;
 use fairground_stdx::{Id, Instant, TaskId, TgId, units};
 use levers::Named;
@@ -226,13 +227,23 @@ struct Asked {
     percentile: Option<Percentile>,
 }
 
+/// Whether `--task` means this task: its name, its process id, or both as they are shown.
+pub(crate) fn is_called(wanted: &str, name: &str, pid: u32) -> bool {
+    wanted == name
+        || wanted.parse() == Ok(pid)
+        || wanted.rsplit_once(':').is_some_and(|(of, number)| of == name && number.parse() == Ok(pid))
+}
+
 impl Asked {
     fn read(scenario: &Scenario, options: &ExplainOptions) -> Result<Asked, Error> {
         let tasks = scenario.tasks();
         let mut wrong = fairground_model::Mistakes::default();
         let watched: Vec<bool> = match &options.task {
             None => tasks.tasks.iter().map(|task| task.measured).collect(),
-            Some(name) => tasks.tasks.iter().map(|task| task.name == *name).collect(),
+            Some(name) => {
+                let of_row = |(task, pid): (&TaskSpec, u32)| is_called(name, &task.name, pid);
+                tasks.tasks.iter().zip(FIRST_PID..).map(of_row).collect()
+            }
         };
         if let Some(name) = options.task.as_ref().filter(|_| !watched.contains(&true)) {
             let known = tasks.tasks.iter().map(|task| task.name.as_str());
@@ -315,13 +326,20 @@ impl Asked {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Names {
     tasks: Vec<String>,
+    /// As texts and tables show them: with the process id where two have one name.
+    shown: Vec<String>,
     groups: Vec<String>,
 }
 
 impl Names {
     fn of(set: &TaskSet) -> Names {
-        let tasks = set.tasks.iter().map(|task| task.name.clone()).collect();
-        Names { tasks, groups: set.groups.iter().map(|group| group.name.clone()).collect() }
+        let tasks: Vec<String> = set.tasks.iter().map(|task| task.name.clone()).collect();
+        let mut sorted: Vec<&String> = tasks.iter().collect();
+        sorted.sort_unstable();
+        let is_twin = |name: &String| sorted.partition_point(|row| *row <= name) - sorted.partition_point(|row| *row < name) > 1;
+        let shown = tasks.iter().zip(FIRST_PID..);
+        let shown = shown.map(|(name, pid)| if is_twin(name) { format!("{name}:{pid}") } else { name.clone() }).collect();
+        Names { tasks, shown, groups: set.groups.iter().map(|group| group.name.clone()).collect() }
     }
     /// Whether there are groups at all.
     pub fn has_groups(&self) -> bool {
@@ -331,6 +349,10 @@ impl Names {
     pub fn task(&self, task: TaskId) -> &str {
         self.tasks.get(task.index()).map_or("?", String::as_str)
     }
+    /// The name of a task as texts and tables show it: `NAME:PID` where two have one name.
+    pub fn shown(&self, task: TaskId) -> &str {
+        self.shown.get(task.index()).map_or("?", String::as_str)
+    }
     /// The path of a group.
     pub fn group(&self, group: Option<TgId>) -> &str {
         group.map_or(ROOT, |group| self.groups.get(group.index()).map_or("?", String::as_str))
@@ -338,14 +360,14 @@ impl Names {
     /// A task with the path of the group in which it lies, if there are groups.
     fn task_in(&self, task: TaskId, group: Option<TgId>) -> String {
         match self.has_groups() {
-            true => format!("{} in {}", self.task(task), self.group(group)),
-            false => self.task(task).to_string(),
+            true => format!("{} in {}", self.shown(task), self.group(group)),
+            false => self.shown(task).to_string(),
         }
     }
     /// Who stands for a task on a queue.
     pub fn entity(&self, who: event::Who) -> String {
         match who {
-            event::Who::Task(task) => self.task(task).to_string(),
+            event::Who::Task(task) => self.shown(task).to_string(),
             event::Who::Group(group) => format!("group {}", self.group(Some(group))),
         }
     }

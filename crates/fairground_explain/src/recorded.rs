@@ -148,7 +148,7 @@ pub(crate) fn recorded_by(
     let (names, groups) = (waits.names, waits.groups);
     let named = |task: TaskId| match (&options.task, names.get(&task)) {
         (None, _) => true,
-        (Some(wanted), Some(info)) => info.name == *wanted || wanted.parse() == Ok(info.pid),
+        (Some(wanted), Some(info)) => crate::is_called(wanted, &info.name, info.pid),
         (Some(_), None) => false,
     };
     if let Some(wanted) = options.task.as_ref().filter(|_| !names.keys().any(|&task| named(task))) {

@@ -135,6 +135,31 @@ fn a_message_that_nobody_reads_is_a_delay() {
 
 /// The quota makes the longest delays, and a real-time task one that is nearly as long: one change is not enough, and both causes are
 /// named.
+/// Names need not differ: who is meant is told by process ids, and only where names leave it open.
+#[test]
+fn tasks_of_one_name_are_told_apart() {
+    let twins = r#"
+duration = "1s"
+[machine]
+preset = "smp-1"
+[profile]
+kernel = "6.12"
+[[workload]]
+tasks = [{ name = "w", run = "1ms", sleep = "5ms" }, { name = "w", run = "1ms", sleep = "7ms" }, { name = "h", hog = true }]
+"#;
+    let told = |task: &str| {
+        let options = ExplainOptions { task: Some(task.to_string()), ..ExplainOptions::default() };
+        let told = story(&explained("twins", twins, &options));
+        told.lines().next().unwrap().split(" was late").next().unwrap().to_string()
+    };
+    assert_eq!([told("1000"), told("w:1000")], ["w:1000", "w:1000"]);
+    assert_eq!([told("1001"), told("w:1001")], ["w:1001", "w:1001"]);
+    assert!(["w:1000", "w:1001"].contains(&told("w").as_str()));
+    let text = twins.replacen("name = \"w\"", "name = \"v\"", 1);
+    let named = explained("named", &text, &ExplainOptions { task: Some("w".to_string()), ..ExplainOptions::default() });
+    assert!(story(&named).starts_with("w was late"), "{}", story(&named));
+}
+
 #[test]
 fn two_causes_are_named_together() {
     let text = r#"

@@ -444,7 +444,7 @@ impl Simulation {
 }
 
 /// The process id of the first task; the others follow.
-const FIRST_PID: u32 = 1000;
+pub const FIRST_PID: u32 = 1000;
 
 fn new_task(id: TaskId, spec: &TaskSpec, seed: u64) -> SimTask {
     SimTask {

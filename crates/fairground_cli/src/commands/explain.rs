@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// A scenario, an rt-app file, the folder of a recorded experiment, or a trace; - is a scenario on stdin
     scenario: PathBuf,
-    /// Only delays of tasks of this name
+    /// Only delays of tasks of this name, or of the one with this process id
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
     /// The delay that was under way at this time, or the next one: 1.25s; of a trace also in seconds as perf prints them: 2105.336885

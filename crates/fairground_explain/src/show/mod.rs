@@ -11,6 +11,7 @@ use crate::{Cause, Explanation, Keeps, Meeting, Misread, Names, Place, PoolStory
 use fairground_report::{Document, Input};
 use fairground_scenario::Scenario;
 use fairground_sched::GroupReading;
+use fairground_sim::FIRST_PID;
 use fairground_stdx::{Instant, Ns};
 use serde_json::{Value, json};
 
@@ -56,6 +57,7 @@ pub fn document(scenario: &Scenario, explanation: &Explanation) -> Document {
         .set("delays", explanation.delays)
         .set("percentile", explanation.percentile.map(|percentile| percentile.to_string()))
         .set("task", explanation.names.task(one.delay.whose()))
+        .set("pid", FIRST_PID + one.delay.whose().get())
         .set("waker", one.delay.wakes.map(|_| explanation.names.task(one.delay.task)))
         .set("group", explanation.names.group(one.group))
         .set("cpu", one.cpu.get())
@@ -157,9 +159,9 @@ pub(super) fn who(who: Who, names: &Names) -> String {
         Who::Task(task, group) => names.task_in(task, group),
         Who::Kernel(section) => format!("({})", section.name()),
         Who::Idle => "(idle)".to_string(),
-        Who::Holder(holder, Keeps::Task(task)) => format!("{}, while {} had its CPU", names.task(holder), names.task(task)),
-        Who::Holder(holder, Keeps::Quota(group)) => format!("{}, throttled by {}", names.task(holder), names.group(group)),
-        Who::Holder(holder, Keeps::Nothing) => names.task(holder).to_string(),
+        Who::Holder(holder, Keeps::Task(task)) => format!("{}, while {} had its CPU", names.shown(holder), names.shown(task)),
+        Who::Holder(holder, Keeps::Quota(group)) => format!("{}, throttled by {}", names.shown(holder), names.group(group)),
+        Who::Holder(holder, Keeps::Nothing) => names.shown(holder).to_string(),
         Who::Quota(group) => format!("quota of {}", names.group(group)),
         Who::Nobody => "(nobody)".to_string(),
     }

@@ -19,7 +19,7 @@ const MIXED_AT_MOST: usize = 3;
 /// The story: what happened, by which rules, what stood idle, what would have helped.
 pub fn story(explanation: &Explanation) -> String {
     let (one, names) = (&explanation.one, &explanation.names);
-    let task = names.task(one.delay.task);
+    let task = names.shown(one.delay.task);
     let mut text = headline(one, names);
     text += &cause(explanation);
     if let Some(percentile) = explanation.percentile {
@@ -71,7 +71,7 @@ fn headline(one: &Explained, names: &Names) -> String {
     }
     if let Some(woken) = delay.wakes {
         let text =
-            format!("{} was late because of {who}, which should have woken it: that was late by {length},", names.task(woken));
+            format!("{} was late because of {who}, which should have woken it: that was late by {length},", names.shown(woken));
         return text + &format!(" from {}, {began}, {end}.\n", format_at(delay.from));
     }
     format!("{who} was late by {length}: from {}, {began}, {end}.\n", format_at(delay.from))
@@ -117,7 +117,7 @@ fn quota(pool: &PoolStory, names: &Names) -> String {
     let burst =
         if pool.limit.burst > Ns::ZERO { format!(" and {} of burst", format_ns(pool.limit.burst)) } else { String::new() };
     let mut text = format!("The quota: {group} may use {}{burst} in each {}. ", format_ns(limit), format_ns(pool.limit.period));
-    let users: Vec<String> = pool.used.iter().take(3).map(|row| format!("{} {}", names.task(row.0), format_ns(row.1))).collect();
+    let users: Vec<String> = pool.used.iter().take(3).map(|row| format!("{} {}", names.shown(row.0), format_ns(row.1))).collect();
     let users = if users.is_empty() { "nobody".to_string() } else { users.join(", ") };
     let users = if pool.debt { format!("{users}, with a debt from the period before") } else { users };
     let two_periods = Instant::from_ns(pool.period.ns().saturating_sub(pool.limit.period.0));

@@ -93,7 +93,7 @@ fn pool(explanation: &Explanation) -> Table {
     let Some(pool) = &explanation.pool else { return table };
     let all = Ns(pool.used.iter().map(|row| row.1.0).sum());
     for (task, ran) in pool.used.iter().take(10) {
-        table.push(vec![explanation.names.task(*task).into(), Cell::ns(*ran), share(*ran, all)]);
+        table.push(vec![explanation.names.shown(*task).into(), Cell::ns(*ran), share(*ran, all)]);
     }
     if pool.used.len() > 10 {
         table.note(format!("and {} more", pool.used.len() - 10));

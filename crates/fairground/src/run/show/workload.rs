@@ -112,9 +112,6 @@ fn aggregated(values: &Histogram, aggregate: Aggregate) -> u64 {
     }
 }
 
-/// The process id of the first task of a run.
-const FIRST_PID: usize = 1000;
-
 /// The table of the tasks `own`, in the layout of the real program.
 pub(super) fn thread_table(spec: &Threads, own: Range<usize>, outcome: &RunOutcome) -> Table {
     let keys = ["thread", "priority", "interval_us", "cycles", "min_us", "act_us", "avg_us", "max_us"];
@@ -131,7 +128,7 @@ pub(super) fn thread_table(spec: &Threads, own: Range<usize>, outcome: &RunOutco
         let (interval, avg) = (spec.intervals_us.get(row).copied().unwrap_or(0), seen.sum / seen.count.max(1));
         table.line(format!(
             "T:{row:2} ({:5}) P:{priority:2} I:{interval} C:{:7} Min:{:7} Act:{:5} Avg:{avg:5} Max:{:8}",
-            FIRST_PID + task,
+            fairground_sim::FIRST_PID as usize + task,
             seen.count,
             seen.min,
             seen.last,
