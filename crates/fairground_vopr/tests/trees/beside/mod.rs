@@ -9,11 +9,13 @@
 
 mod compare;
 
-use fairground_kcore::{CallError, Fork, Hardware, KernelCore, Kind, Policy as Attr, STOPPER, Seen, Wake, Why};
+use fairground_kcore::{
+    CallError, Fork, Governing, Hardware, KernelCore, Kind, Points, Policy as Attr, STOPPER, Seen, Wake, Why,
+};
 use fairground_machine::Machine;
 use fairground_model::TaskGroupSpec;
 use fairground_model::features::Feat;
-use fairground_model::{Change, CpuMax, DlParams, Policy, PrevState, UtilClamp, WakeContext};
+use fairground_model::{Change, CpuMax, DlParams, FreqPolicy, GovernorKind, Policy, PrevState, UtilClamp, WakeContext};
 use fairground_sched::{Profile, Sched, TaskState, WakeFlags};
 use fairground_sim::{Entry, OtherCore, Site};
 use fairground_stdx::{CpuId, Id, IndexVec, Ns, TaskId, TgId};
@@ -71,6 +73,9 @@ pub(crate) struct Beside {
     /// Periods of each group's quota that were over when the run began.
     periods_before: Vec<u64>,
     timers: BTreeMap<u64, (u32, u64)>,
+    policies: Vec<FreqPolicy>,
+    /// At which share of its highest frequency each CPU runs when the run begins, in 1/1024.
+    shares: Vec<u32>,
     /// Timers of an instant that have fired in the kernel, and are yet to come in ours: it is compared when all have.
     fired: usize,
     jiffies: u64,
@@ -95,9 +100,20 @@ fn hardware(machine: &Machine, seed: u64) -> Hardware {
         node: cpus().map(|cpu| cpu.node).collect(),
         capacity: cpus().map(|cpu| cpu.capacity).collect(),
         distance: machine.distances.iter().flatten().copied().collect(),
+        invariant: machine.freq_invariant,
         seed,
         now_ns: BOOT_NS,
     }
+}
+
+/// At which share of its highest frequency each CPU runs when a run begins, in 1/1024.
+fn begin_shares(machine: &Machine) -> Vec<u32> {
+    let share = |cpu: CpuId| {
+        let policy = machine.policies.iter().find(|policy| policy.cpus.contains(cpu));
+        let own = machine.cpus[cpu].freq_capacity;
+        policy.map_or(own, |policy| policy.start_share(own))
+    };
+    machine.cpus.ids().map(share).collect()
 }
 
 impl Beside {
@@ -129,6 +145,8 @@ impl Beside {
             groups: Vec::new(),
             periods_before: Vec::new(),
             timers: BTreeMap::new(),
+            policies: machine.policies.clone(),
+            shares: begin_shares(&machine),
             fired: 0,
             jiffies: 0,
             first_jiffies,
@@ -183,8 +201,39 @@ impl Beside {
         }
         for id in sched.cpu_ids() {
             self.begin_as(sched, id)?;
+            self.core.frequency(id.get(), BEGIN_NS, self.shares[id.index()])?;
+        }
+        for (row, policy) in self.policies.clone().iter().enumerate() {
+            let points = Points {
+                cpus: policy.cpus.iter().map(CpuId::get).collect(),
+                khz: policy.opps.iter().map(|opp| opp.khz).collect(),
+                latency_ns: policy.transition_latency.0,
+                fast_switch: policy.fast_switch,
+            };
+            assert_eq!(self.core.policy_new(BEGIN_NS, &points)? as usize, row);
+            self.govern(sched, BEGIN_NS, row)?;
         }
         Ok(Rc::clone(&self.compared))
+    }
+
+    /// The governor of a policy begins, as it is in ours already.
+    fn govern(&mut self, sched: &Sched, now: u64, row: usize) -> Result<(), CallError> {
+        let governed = sched.governed(row);
+        let how = Governing {
+            schedutil: (governed.kind == GovernorKind::Schedutil).into(),
+            min_khz: governed.limits.0,
+            max_khz: governed.limits.1,
+            cur_khz: self
+                .core
+                .frequency_of(row as u32)
+                .map(|view| view.cur_khz)
+                .filter(|&khz| khz > 0)
+                .unwrap_or(governed.cur_khz),
+            rate_limit_us: (governed.rate_limit.0 / 1000) as u32,
+            begin_khz: governed.begin_khz.unwrap_or(0),
+        };
+        let first = self.policies[row].cpus.first().map_or(0, CpuId::get);
+        self.core.govern(first, now, row as u32, &how)
     }
 
     fn begin_as(&mut self, sched: &Sched, id: CpuId) -> Result<(), CallError> {
@@ -293,6 +342,7 @@ impl Beside {
                     self.take_requests();
                 }
             }
+            Entry::Frequency { policy } => self.core.frequency_work(cpu, now, policy as u32)?,
             Entry::UserReturn => self.core.user_return(cpu, now)?,
             Entry::Change(change) => self.change(ours, cpu, now, change)?,
         }
@@ -387,6 +437,13 @@ impl Beside {
                     }
                 }
             }
+            Change::Governor { cpu: of, .. } => {
+                if let Some(row) = self.policies.iter().position(|policy| policy.cpus.contains(*of)) {
+                    self.govern(ours, now, row)?;
+                }
+            }
+            Change::FreqCapacity { cpu: of, freq_capacity } => self.core.frequency(of.get(), now, *freq_capacity)?,
+            Change::Hotplug { cpu: of, online } => self.core.hotplug(of.get(), now, *online)?,
             Change::RemoveGroup { group } => self.core.group_remove(cpu, now, self.groups[group.index()])?,
             Change::GroupClamp { group, clamp } => self.clamp(now, self.groups[group.index()], *clamp)?,
             Change::Group { task, group } => {
