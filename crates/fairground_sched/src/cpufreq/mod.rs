@@ -135,7 +135,8 @@ impl Sched {
             return;
         }
         let Some(row) = cx.machine.cpus[cpu].policy else { return };
-        if !self.cpufreq.policies[row].may_be_changed_by(cx.cpu) {
+        let looks_too = |row: usize| rule(self.cpufreq.policies[row].governor().kind).look.is_some();
+        if !self.cpufreq.policies[row].may_be_changed_by(cx.cpu, cx.machine.cpus[cx.cpu].policy.is_some_and(looks_too)) {
             return;
         }
         let time = self.rqs[cpu].clocks.clock;

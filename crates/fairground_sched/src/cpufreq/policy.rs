@@ -137,11 +137,12 @@ impl Policy {
         self.load = PolicyLoad::begin(self.cur_khz, time);
     }
 
-    /// Whether code that runs on `cpu` may ask: a register is one of the CPU itself, a thread can be woken from everywhere.
+    /// Whether code that runs on `cpu` may ask: a register is one of the CPU itself, a thread can be woken from
+    /// everywhere where a governor looks too (`looks_too`).
     ///
     /// Kernel: sched/cpufreq.c cpufreq_this_cpu_can_update(), v4.14–
-    pub(super) fn may_be_changed_by(&self, cpu: CpuId) -> bool {
-        !self.spec.fast_switch || self.spec.cpus.contains(cpu)
+    pub(super) fn may_be_changed_by(&self, cpu: CpuId, looks_too: bool) -> bool {
+        self.spec.cpus.contains(cpu) || !self.spec.fast_switch && looks_too
     }
 
     /// Where the present frequency lies outside of the limits, the nearest within.
