@@ -8,17 +8,17 @@
 //! come. That both have asked is compared.
 
 mod compare;
+mod machine;
 
-use fairground_kcore::{
-    CallError, Fork, Governing, Hardware, KernelCore, Kind, Points, Policy as Attr, STOPPER, Seen, Wake, Why,
-};
+use fairground_kcore::{CallError, Fork, KernelCore, Kind, Policy as Attr, STOPPER, Seen, Wake, Why};
 use fairground_machine::Machine;
 use fairground_model::TaskGroupSpec;
 use fairground_model::features::Feat;
-use fairground_model::{Change, CpuMax, DlParams, FreqPolicy, GovernorKind, Policy, PrevState, UtilClamp, WakeContext};
+use fairground_model::{Change, CpuMax, DlParams, FreqPolicy, Policy, PrevState, UtilClamp, WakeContext};
 use fairground_sched::{Profile, Sched, TaskState, WakeFlags};
 use fairground_sim::{Entry, OtherCore, Site};
 use fairground_stdx::{CpuId, Id, IndexVec, Ns, TaskId, TgId};
+use machine::{begin_shares, hardware};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -89,33 +89,6 @@ pub(crate) struct Beside {
     compared: Rc<RefCell<Compared>>,
 }
 
-/// The machine as the core gets it. Numbers of cores, clusters and caches are unique in ours already.
-fn hardware(machine: &Machine, seed: u64) -> Hardware {
-    let cpus = || machine.cpus.iter();
-    let cluster = |cpu: &fairground_machine::CpuSpec| cpu.cluster.unwrap_or(1 << 20 | cpu.core);
-    Hardware {
-        core: cpus().map(|cpu| cpu.core).collect(),
-        cluster: cpus().map(cluster).collect(),
-        package: cpus().map(|cpu| cpu.llc).collect(),
-        node: cpus().map(|cpu| cpu.node).collect(),
-        capacity: cpus().map(|cpu| cpu.capacity).collect(),
-        distance: machine.distances.iter().flatten().copied().collect(),
-        invariant: machine.freq_invariant,
-        seed,
-        now_ns: BOOT_NS,
-    }
-}
-
-/// At which share of its highest frequency each CPU runs when a run begins, in 1/1024.
-fn begin_shares(machine: &Machine) -> Vec<u32> {
-    let share = |cpu: CpuId| {
-        let policy = machine.policies.iter().find(|policy| policy.cpus.contains(cpu));
-        let own = machine.cpus[cpu].freq_capacity;
-        policy.map_or(own, |policy| policy.start_share(own))
-    };
-    machine.cpus.ids().map(share).collect()
-}
-
 impl Beside {
     /// Boots the core for a run that has not begun, and makes its groups, which then wait for the run. Also answers how each group's
     /// quota begins.
@@ -146,7 +119,7 @@ impl Beside {
             periods_before: Vec::new(),
             timers: BTreeMap::new(),
             policies: machine.policies.clone(),
-            shares: begin_shares(&machine),
+            shares: begin_shares(machine),
             fired: 0,
             jiffies: 0,
             first_jiffies,
@@ -201,39 +174,9 @@ impl Beside {
         }
         for id in sched.cpu_ids() {
             self.begin_as(sched, id)?;
-            self.core.frequency(id.get(), BEGIN_NS, self.shares[id.index()])?;
         }
-        for (row, policy) in self.policies.clone().iter().enumerate() {
-            let points = Points {
-                cpus: policy.cpus.iter().map(CpuId::get).collect(),
-                khz: policy.opps.iter().map(|opp| opp.khz).collect(),
-                latency_ns: policy.transition_latency.0,
-                fast_switch: policy.fast_switch,
-            };
-            assert_eq!(self.core.policy_new(BEGIN_NS, &points)? as usize, row);
-            self.govern(sched, BEGIN_NS, row)?;
-        }
+        self.begin_frequencies(sched)?;
         Ok(Rc::clone(&self.compared))
-    }
-
-    /// The governor of a policy begins, as it is in ours already.
-    fn govern(&mut self, sched: &Sched, now: u64, row: usize) -> Result<(), CallError> {
-        let governed = sched.governed(row);
-        let how = Governing {
-            schedutil: (governed.kind == GovernorKind::Schedutil).into(),
-            min_khz: governed.limits.0,
-            max_khz: governed.limits.1,
-            cur_khz: self
-                .core
-                .frequency_of(row as u32)
-                .map(|view| view.cur_khz)
-                .filter(|&khz| khz > 0)
-                .unwrap_or(governed.cur_khz),
-            rate_limit_us: (governed.rate_limit.0 / 1000) as u32,
-            begin_khz: governed.begin_khz.unwrap_or(0),
-        };
-        let first = self.policies[row].cpus.first().map_or(0, CpuId::get);
-        self.core.govern(first, now, row as u32, &how)
     }
 
     fn begin_as(&mut self, sched: &Sched, id: CpuId) -> Result<(), CallError> {
