@@ -15,6 +15,10 @@ SECTIONS
 	.fg_data : {
 		*(.init.data .exit.data .ref.data .data..read_mostly .data..ro_after_init .data..cacheline_aligned)
 		*(.data..init_task .data.rel.ro.init .init.rodata)
+		. = ALIGN(8);
+		fg_core_initcalls = .;
+		*(.initcall1.init)
+		fg_core_initcalls_end = .;
 	}
 	/DISCARD/ : { *(.export_symbol) *(.discard .discard.*) *(.modinfo) *(.initcall*.init) *(___ksymtab*) }
 }

@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of the interface. A library of another version is refused.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// The answer of a core that has stopped.
 pub(crate) const BROKEN: i64 = -10_000;
 /// The idle task in a [`Kind::Switch`].
@@ -31,12 +31,27 @@ pub enum Kind {
     Stop,
     /// The core met a WARN; the log has its text.
     Warn,
-    /// The governor is to look at a CPU.
+    /// The CPUs of a policy run at another frequency from now on: the policy, and kHz.
     Frequency,
+    /// The thread that changes a policy's frequency is to run: the policy.
+    FrequencyThread,
+    /// The driver of a policy is done later: the policy, and when.
+    FrequencyTimer,
 }
 
-const KINDS: [Kind; 9] =
-    [Kind::Resched, Kind::Call, Kind::Softirq, Kind::Timer, Kind::Untimer, Kind::Switch, Kind::Stop, Kind::Warn, Kind::Frequency];
+const KINDS: [Kind; 11] = [
+    Kind::Resched,
+    Kind::Call,
+    Kind::Softirq,
+    Kind::Timer,
+    Kind::Untimer,
+    Kind::Switch,
+    Kind::Stop,
+    Kind::Warn,
+    Kind::Frequency,
+    Kind::FrequencyThread,
+    Kind::FrequencyTimer,
+];
 
 /// One request of the ring.
 #[repr(C)]
@@ -47,9 +62,9 @@ pub struct Request {
     pub cpu: u32,
     /// When it was made, in ns.
     pub time_ns: u64,
-    /// Number of a softirq or timer, or the task that leaves.
+    /// Number of a softirq, timer or policy, or the task that leaves.
     pub a: u64,
-    /// When a timer is due, in ns, or the task that comes.
+    /// When a timer is due, in ns, a frequency in kHz, or the task that comes.
     pub b: u64,
 }
 
@@ -91,6 +106,51 @@ pub(crate) struct MachineTables {
     pub(crate) node: *const u32,
     pub(crate) capacity: *const u32,
     pub(crate) distance: *const u32,
+    pub(crate) invariant: u32,
+}
+
+#[repr(C)]
+pub(crate) struct FreqPolicyTables {
+    pub(crate) cpu: *const u32,
+    pub(crate) khz: *const u32,
+    pub(crate) latency: u64,
+    pub(crate) cpus: u32,
+    pub(crate) points: u32,
+    pub(crate) fast_switch: u32,
+    pub(crate) pad: u32,
+}
+
+/// Who chooses the frequency of a policy.
+#[repr(C)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Governing {
+    /// 1: schedutil of the tree; 0: a rule of the engine.
+    pub schedutil: u32,
+    /// The lowest frequency that may be chosen, a point of the policy.
+    pub min_khz: u32,
+    /// The highest.
+    pub max_khz: u32,
+    /// At which it runs now.
+    pub cur_khz: u32,
+    /// The least time between two changes.
+    pub rate_limit_us: u32,
+    /// Without schedutil: what is asked for as it begins; 0: nothing.
+    pub begin_khz: u32,
+}
+
+/// What has become of the frequency of a policy.
+#[repr(C)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct FreqView {
+    /// How often it has changed.
+    pub changes: u64,
+    /// At which it runs.
+    pub cur_khz: u32,
+    /// What the driver is at work on; 0: nothing.
+    pub coming_khz: u32,
+    /// Whether something was asked for that the driver has not begun with.
+    pub waits: u32,
+    pad: u32,
 }
 
 #[repr(C)]
@@ -353,11 +413,15 @@ pub(crate) struct Table {
     pub(crate) exec: Call0,
     pub(crate) hotplug: Call1,
     pub(crate) frequency: Call1,
+    pub(crate) policy_new: unsafe extern "C" fn(u32, u64, *const FreqPolicyTables) -> i64,
+    pub(crate) govern: unsafe extern "C" fn(u32, u64, u32, *const Governing) -> i64,
+    pub(crate) frequency_work: Call1,
     pub(crate) view_task: unsafe extern "C" fn(u32, *mut TaskView) -> i64,
     pub(crate) view_queue: unsafe extern "C" fn(u32, u32, *mut QueueView) -> i64,
     pub(crate) view_cpu: unsafe extern "C" fn(u32, *mut CpuView) -> i64,
     pub(crate) view_quota: unsafe extern "C" fn(u32, *mut QuotaView) -> i64,
     pub(crate) view_domain: unsafe extern "C" fn(u32, u32, *mut DomainView) -> i64,
+    pub(crate) view_policy: unsafe extern "C" fn(u32, *mut FreqView) -> i64,
     pub(crate) set_domain: unsafe extern "C" fn(u32, u32, u64, i64) -> i64,
     pub(crate) set_idle_since: unsafe extern "C" fn(u32, u64) -> i64,
 }

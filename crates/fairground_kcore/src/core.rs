@@ -1,7 +1,8 @@
 //! An instance of a core: the entry points of a scheduler, each a call into the library.
 
 use crate::abi::{
-    BROKEN, CpuView, DomainView, ForkTables, MachineTables, Policy, QueueView, QuotaView, Request, Seen, Table, TaskView,
+    BROKEN, CpuView, DomainView, ForkTables, FreqPolicyTables, FreqView, Governing, MachineTables, Policy, QueueView, QuotaView,
+    Request, Seen, Table, TaskView,
 };
 use crate::library::{Library, text};
 use crate::signals;
@@ -23,10 +24,25 @@ pub struct Hardware {
     /// 1024 = the largest CPU.
     pub capacity: Vec<u32>,
     pub distance: Vec<u32>,
+    /// Whether the kernel knows at which frequency a CPU runs.
+    pub invariant: bool,
     /// Of the random numbers that the core draws.
     pub seed: u64,
     /// The time at boot: not 0, which load tracking takes for "never".
     pub now_ns: u64,
+}
+
+/// CPUs that change their frequency together, and between which points.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Points {
+    /// The CPUs.
+    pub cpus: Vec<u32>,
+    /// The frequencies, the lowest first.
+    pub khz: Vec<u32>,
+    /// How long the driver takes for a change.
+    pub latency_ns: u64,
+    /// The scheduler changes the frequency itself, at once; else a thread does.
+    pub fast_switch: bool,
 }
 
 impl Hardware {
@@ -40,6 +56,7 @@ impl Hardware {
             node: same,
             capacity: vec![1024; cpus as usize],
             distance: vec![10],
+            invariant: true,
             seed: 1,
             now_ns,
         }
@@ -197,6 +214,7 @@ impl KernelCore {
             node: hardware.node.as_ptr(),
             capacity: hardware.capacity.as_ptr(),
             distance: hardware.distance.as_ptr(),
+            invariant: hardware.invariant.into(),
         };
         self.boot_ns = hardware.now_ns;
         // SAFETY: all tables have the rows that the interface asks for, and the core copies them.
@@ -345,7 +363,40 @@ impl KernelCore {
         // SAFETY: numbers only.
         self.call(|table| unsafe { (table.frequency)(cpu, now_ns, scale) }).map(|_| ())
     }
+    /// Makes a policy of CPUs that change their frequency together; the answer is its number. It runs at its highest point until
+    /// [`KernelCore::govern`] is called.
+    pub fn policy_new(&mut self, now_ns: u64, how: &Points) -> Result<u32, CallError> {
+        let tables = FreqPolicyTables {
+            cpu: how.cpus.as_ptr(),
+            khz: how.khz.as_ptr(),
+            latency: how.latency_ns,
+            cpus: how.cpus.len() as u32,
+            points: how.khz.len() as u32,
+            fast_switch: how.fast_switch.into(),
+            pad: 0,
+        };
+        // SAFETY: the tables have so many rows, and the core copies them.
+        self.call(|table| unsafe { (table.policy_new)(0, now_ns, &raw const tables) }).map(|policy| policy as u32)
+    }
+    /// Gives a policy a governor, also the same one anew.
+    pub fn govern(&mut self, cpu: u32, now_ns: u64, policy: u32, how: &Governing) -> Result<(), CallError> {
+        let how: *const Governing = how;
+        // SAFETY: the struct is valid during the call.
+        self.call(|table| unsafe { (table.govern)(cpu, now_ns, policy, how) }).map(|_| ())
+    }
+    /// The thread of a policy runs, or its driver is done.
+    pub fn frequency_work(&mut self, cpu: u32, now_ns: u64, policy: u32) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.frequency_work)(cpu, now_ns, policy) }).map(|_| ())
+    }
 
+    /// What has become of a policy's frequency.
+    pub fn frequency_of(&self, policy: u32) -> Option<FreqView> {
+        let mut view = FreqView::default();
+        // SAFETY: fills the struct.
+        let answer = unsafe { (self.table().view_policy)(policy, &raw mut view) };
+        (answer == 0).then_some(view)
+    }
     /// A task; `None` if there is none of that number.
     pub fn task(&self, task: u32) -> Option<TaskView> {
         let mut view = TaskView::default();

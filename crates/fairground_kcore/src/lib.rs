@@ -39,6 +39,8 @@ mod signals;
 mod stopped;
 mod symbols;
 
-pub use abi::{CpuView, DomainView, IDLE, Kind, Policy, QueueView, QuotaView, Request, STOPPER, Seen, TaskView, VERSION};
-pub use core::{Fork, Hardware, KernelCore, Wake, Why};
+pub use abi::{
+    CpuView, DomainView, FreqView, Governing, IDLE, Kind, Policy, QueueView, QuotaView, Request, STOPPER, Seen, TaskView, VERSION,
+};
+pub use core::{Fork, Hardware, KernelCore, Points, Wake, Why};
 pub use stopped::{CallError, Stop, StopKind};

@@ -50,6 +50,10 @@ impl FreqPolicy {
     pub fn start_khz(&self) -> Option<u32> {
         (self.governor.kind.row().start)(self)
     }
+    /// The share of its highest frequency at which a policy begins, in 1/1024; `else_share`: that of the machine.
+    pub fn start_share(&self, else_share: u32) -> u32 {
+        self.start_khz().map_or(else_share, |khz| self.freq_capacity(khz))
+    }
     /// A governor that looks starts low: a machine that was idle until then has let it go down.
     pub(crate) fn start_low(&self) -> Option<u32> {
         Some(self.governor.khz(Tunable::StartKhz).map_or(self.limits().0, |khz| self.within(khz)))

@@ -50,7 +50,7 @@ mod uclamp;
 
 pub use crate::check::Broken;
 pub use crate::core::{LastCpu, Leaving, SchedInfo, Switch, UserReturn, WakeFlags, Waking, rq_lock_op};
-pub use crate::cpufreq::FreqReport;
+pub use crate::cpufreq::{FreqReport, FreqState, Governed};
 pub use crate::ctx::{Ctx, Request, SCHED_CLOCK_AT_START};
 pub use crate::deadline::{DlSe, DlState, DlTaskState, DlTimer, Refused};
 pub use crate::fair::balance::BalanceStep;

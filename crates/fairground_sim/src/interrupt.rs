@@ -141,7 +141,10 @@ impl Simulation {
                 self.go_on(cpu, Then::ExpireTimers)
             }
             Timer::Frequency(policy) => {
-                self.core(rec, cpu, |sched, cx| sched.frequency_timer(cx, policy));
+                if !self.beside.leads() {
+                    self.core(rec, cpu, |sched, cx| sched.frequency_timer(cx, policy));
+                }
+                self.enter(rec, cpu, Entry::Frequency { policy });
                 self.go_on(cpu, Then::ExpireTimers)
             }
             Timer::Deadline(timer) => {

@@ -88,6 +88,6 @@ mod wake;
 
 pub use ending::{Ending, Misuse, RunEnd, Stopped};
 pub use klocks::{Deadlock, HolderIs, LockReport, LockWaits, MAX_TASKS_TOLD_APART};
-pub use other_core::{CpuFlags, Entry, LeadingCore, Led, OtherCore, Site};
+pub use other_core::{CpuFlags, Entry, LeadingCore, Led, LedFrequency, OtherCore, Site};
 pub use queue::QueueKind;
 pub use simulation::{Counts, FIRST_PID, Flow, Setup, Simulation};

@@ -41,11 +41,12 @@ impl TreeCore {
         for task in ours.task_ids().filter(|&task| ours.task(task).state == TaskState::Asleep) {
             self.begin_asleep(ours, task)?;
         }
+        self.begin_frequencies(ours)?;
         // Nobody has anything to run yet; timers go on.
         self.waiting.fill(Waiting::default());
         let due = |at_ns: u64| Some(Instant::from_ns(at_ns.saturating_sub(self.begin_ns))).filter(|&due| due < Instant::MAX);
         let timers = self.timers.iter().map(|(&timer, &(_, at_ns))| (timer as usize, due(at_ns))).collect();
-        self.asked = Led { timers, ..Led::default() };
+        self.asked = Led { timers, frequencies: std::mem::take(&mut self.asked.frequencies), ..Led::default() };
         Ok(())
     }
 

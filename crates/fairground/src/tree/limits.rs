@@ -1,6 +1,7 @@
 //! What a run over a tree cannot have yet, said by name before it begins.
 
-use fairground_model::{Change, Mistakes};
+use fairground_model::{Change, GovernorKind, Mistakes, TimedChange};
+use fairground_sched::seam::EnergyAware;
 use fairground_sim::Setup;
 use fairground_stdx::Ns;
 use std::collections::BTreeSet;
@@ -34,11 +35,27 @@ fn missing(setup: &Setup) -> BTreeSet<&'static str> {
             found.insert(what);
         }
     };
-    note(!setup.machine.policies.is_empty(), "frequencies that a governor chooses");
+    let policies = &setup.machine.policies;
+    let governors = || {
+        let later = tasks.changes.iter().filter_map(|timed| match &timed.change {
+            Change::Governor { governor, .. } => Some(governor.kind),
+            _ => None,
+        });
+        policies.iter().map(|policy| policy.governor.kind).chain(later)
+    };
+    let is_part_of_drivers = |kind| matches!(kind, GovernorKind::Ondemand | GovernorKind::Conservative);
+    note(governors().any(is_part_of_drivers), "governors `ondemand` and `conservative`, which are no part of kernel/sched,");
+    let has_schedutil = governors().any(|kind| kind == GovernorKind::Schedutil);
+    let offline = |timed: &TimedChange| matches!(timed.change, Change::Hotplug { .. });
+    note(has_schedutil && tasks.changes.iter().any(offline), "CPUs that go off line under schedutil");
+    let by_energy = setup.profile.energy_aware != EnergyAware::None
+        && policies.iter().flat_map(|policy| &policy.opps).all(|opp| opp.power_mw.is_some())
+        && has_schedutil
+        && setup.machine.cpus.iter().any(|cpu| cpu.capacity != 1024);
+    note(by_energy, "placement by energy, which schedutil switches on where CPUs differ in capacity and their power is known,");
     note(setup.machine.round_of_turns > Ns::ZERO, "CPUs that take turns, as on emulated machines");
     for timed in &tasks.changes {
         match &timed.change {
-            Change::Governor { .. } => note(true, "frequencies that a governor chooses"),
             Change::Pressure { .. } => note(true, "CPUs that lose capacity"),
             Change::Watchdog { .. } => note(true, "watchdogs"),
             Change::Nice { .. }
@@ -51,6 +68,7 @@ fn missing(setup: &Setup) -> BTreeSet<&'static str> {
             | Change::RemoveGroup { .. }
             | Change::Hotplug { .. }
             | Change::FreqCapacity { .. }
+            | Change::Governor { .. }
             | Change::Clamp { .. }
             | Change::GroupClamp { .. }
             | Change::GroupIdle { .. }

@@ -6,16 +6,18 @@
 mod attributes;
 mod begin;
 mod change;
+mod frequencies;
 mod limits;
 
 use attributes::{policy_number, priority};
 use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, STOPPER, Wake, Why};
+use fairground_machine::Machine;
 use fairground_model::features::{Feat, FeatWrite};
-use fairground_model::{CpuMax, Mistakes, PrevState, TaskGroupSpec, TaskSpec, WakeContext};
+use fairground_model::{CpuMax, FreqPolicy, Mistakes, PrevState, TaskGroupSpec, TaskSpec, WakeContext};
 use fairground_scenario::profile;
 use fairground_sched::profile::{Profile, Tree};
 use fairground_sched::{BandwidthStats, Sched};
-use fairground_sim::{CpuFlags, Entry, LeadingCore, Led, Setup, Simulation, Site};
+use fairground_sim::{CpuFlags, Entry, LeadingCore, Led, LedFrequency, Setup, Simulation, Site};
 use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, Ns, TaskId, TgId};
 use std::collections::BTreeMap;
 
@@ -62,6 +64,9 @@ struct TreeCore {
     begin_ns: u64,
     jiffies: u64,
     hardware: Hardware,
+    policies: Vec<FreqPolicy>,
+    /// At which share of its highest frequency each CPU runs when the run begins, in 1/1024.
+    shares: Vec<u32>,
     specs: IndexVec<TaskId, TaskSpec>,
     group_specs: IndexVec<TgId, TaskGroupSpec>,
     switches: Vec<FeatWrite>,
@@ -87,6 +92,16 @@ struct TreeCore {
     timers: BTreeMap<u64, (u32, u64)>,
 }
 
+/// At which share of its highest frequency each CPU runs when a run begins, in 1/1024.
+fn begin_shares(machine: &Machine) -> Vec<u32> {
+    let share = |cpu: CpuId| {
+        let policy = machine.policies.iter().find(|policy| policy.cpus.contains(cpu));
+        let own = machine.cpus[cpu].freq_capacity;
+        policy.map_or(own, |policy| policy.start_share(own))
+    };
+    machine.cpus.ids().map(share).collect()
+}
+
 impl TreeCore {
     fn new(setup: &Setup, name: &str, mut core: KernelCore) -> TreeCore {
         let cpus = &setup.machine.cpus;
@@ -98,6 +113,7 @@ impl TreeCore {
             node: cpus.iter().map(|cpu| cpu.node).collect(),
             capacity: cpus.iter().map(|cpu| cpu.capacity).collect(),
             distance: setup.machine.distances.iter().flatten().copied().collect(),
+            invariant: setup.machine.freq_invariant,
             seed: setup.seed,
             now_ns: boot_ns,
         };
@@ -113,6 +129,8 @@ impl TreeCore {
             begin_ns: 2 * boot_ns,
             jiffies: 0,
             hardware,
+            policies: setup.machine.policies.clone(),
+            shares: begin_shares(&setup.machine),
             specs: setup.tasks.tasks.clone(),
             group_specs: setup.tasks.groups.clone(),
             switches: turned.map(|&feat| FeatWrite { feat, on: setup.profile.feats.has(feat) }).collect(),
@@ -243,7 +261,15 @@ impl TreeCore {
                 // The switch is the answer of schedule(), and a stopper that has work is woken as any task.
                 Some(Kind::Switch | Kind::Stop) => {}
                 Some(Kind::Warn) => return Err(format!("kernel `{}` warns: {}", self.name, self.core.log().trim())),
-                Some(Kind::Frequency) | None => {
+                Some(Kind::Frequency) => {
+                    led.frequencies.push(LedFrequency::Changed { policy: request.a as usize, khz: request.b as u32 });
+                }
+                Some(Kind::FrequencyThread) => led.frequencies.push(LedFrequency::Thread { policy: request.a as usize }),
+                Some(Kind::FrequencyTimer) => {
+                    let at = Instant::from_ns(request.b.saturating_sub(self.begin_ns));
+                    led.frequencies.push(LedFrequency::Coming { policy: request.a as usize, at });
+                }
+                None => {
                     return Err(format!("kernel `{}` asks for what the engine does not know: {request:?}", self.name));
                 }
             }
@@ -375,6 +401,10 @@ impl LeadingCore for TreeCore {
                 }
                 self.find_moved(led);
             }
+            Entry::Frequency { policy } => {
+                let answer = self.core.frequency_work(cpu, now, policy as u32);
+                self.said(answer)?;
+            }
             Entry::UserReturn => {
                 let answer = self.core.user_return(cpu, now);
                 self.said(answer)?;
@@ -384,7 +414,7 @@ impl LeadingCore for TreeCore {
         // Those of the boot too, with the first entry.
         let asked = std::mem::take(&mut self.asked);
         (led.ipis, led.timers, led.softirq) = (asked.ipis, asked.timers, asked.softirq);
-        (led.looked, led.locked) = (asked.looked, asked.locked);
+        (led.looked, led.locked, led.frequencies) = (asked.looked, asked.locked, asked.frequencies);
         // Its own flag a CPU sets without an interrupt.
         led.ipis.retain(|&target| target != site.cpu);
         led.ipis.dedup();

@@ -258,6 +258,43 @@ static const char *get_log(void) { return words; }
 #ifndef FAKE_IDENTITY
 #define FAKE_IDENTITY "fake-1"
 #endif
+/* A policy whose governor is schedutil has its driver go to the highest point, and its CPUs run there when the work is over. */
+static struct fg_policy_view freq;
+static fg_u32 top;
+
+static fg_s64 policy_new_body(const struct fg_freq_policy *how)
+{
+	if (!how->cpus || !how->points)
+		return -EINVAL;
+	top = how->khz[how->points - 1];
+	return 0;
+}
+static fg_s64 policy_new(fg_u32 cpu, fg_u64 now, const struct fg_freq_policy *how) { CALL(cpu, now, policy_new_body(how)); }
+
+static fg_s64 govern_body(fg_u32 cpu, fg_u64 now, fg_u32 policy, const struct fg_governor *how)
+{
+	if (policy || how->max_khz > top)
+		return -EINVAL;
+	freq = (struct fg_policy_view) { .cur_khz = how->cur_khz, .coming_khz = how->schedutil ? how->max_khz : how->begin_khz };
+	ask(FG_FREQ_TIMER, cpu, 0, now + how->rate_limit_us);
+	return 0;
+}
+static fg_s64 govern(fg_u32 cpu, fg_u64 now, fg_u32 policy, const struct fg_governor *how) { CALL(cpu, now, govern_body(cpu, now, policy, how)); }
+
+static fg_s64 frequency_work_body(fg_u32 cpu, fg_u32 policy)
+{
+	freq = (struct fg_policy_view) { .cur_khz = freq.coming_khz, .changes = freq.changes + 1 };
+	ask(FG_FREQ, cpu, policy, freq.cur_khz);
+	return 0;
+}
+static fg_s64 frequency_work(fg_u32 cpu, fg_u64 now, fg_u32 policy) { CALL(cpu, now, frequency_work_body(cpu, policy)); }
+
+static fg_s64 view_policy(fg_u32 policy, struct fg_policy_view *view)
+{
+	*view = freq;
+	return policy ? -EINVAL : 0;
+}
+
 #ifndef FAKE_ABI
 #define FAKE_ABI FG_ABI_VERSION
 #endif
@@ -269,6 +306,7 @@ static const struct fg_table table = {
 	.schedule = schedule, .tick = tick, .softirq = number, .ipi = number, .timer = number, .stopper = nothing, .exit = exit_, .user_return = user_return,
 	.nice = set_nice, .affinity = affinity, .policy = policy, .group_new = number, .group_file = group_file,
 	.group_move = numbers, .group_remove = number, .exec = nothing, .hotplug = number, .frequency = number,
+	.policy_new = policy_new, .govern = govern, .frequency_work = frequency_work, .view_policy = view_policy,
 	.view_task = view_task, .view_queue = view_queue, .view_cpu = view_cpu, .view_quota = view_quota, .view_domain = view_domain,
 	.set_domain = set_domain, .set_idle_since = set_idle_since,
 };

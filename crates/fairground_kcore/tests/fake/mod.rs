@@ -1,6 +1,6 @@
 //! The interface, by a core of one FIFO per CPU in C: no kernel tree is needed, a C compiler is.
 
-use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, Policy, StopKind, Wake, Why};
+use fairground_kcore::{CallError, Fork, Governing, Hardware, IDLE, KernelCore, Kind, Points, Policy, StopKind, Wake, Why};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -109,6 +109,28 @@ fn works_are_done_on_the_way_to_user_mode() {
     core.user_return(0, BOOT).unwrap();
     assert_eq!(flags(&core), Some((0, 1)), "the work may have left the task without a queue");
     assert!(core.user_return(1, BOOT).is_err());
+}
+
+#[test]
+fn a_frequency_changes_when_the_driver_is_done() {
+    let mut core = booted("frequency", 2);
+    let points = Points { cpus: vec![0, 1], khz: vec![500_000, 1_500_000], latency_ns: MS, fast_switch: false };
+    let policy = core.policy_new(BOOT, &points).unwrap();
+    assert!(core.policy_new(BOOT, &Points { khz: vec![], ..points }).is_err());
+    let limits = Governing { min_khz: 500_000, max_khz: 1_500_000, cur_khz: 500_000, ..Governing::default() };
+    let how = Governing { schedutil: 1, rate_limit_us: 7, ..limits };
+    core.govern(1, BOOT, policy, &how).unwrap();
+    let asked = |core: &KernelCore| core.requests().iter().map(|row| (row.kind(), row.cpu, row.a, row.b)).collect::<Vec<_>>();
+    assert_eq!(asked(&core), [(Some(Kind::FrequencyTimer), 1, 0, BOOT + 7)]);
+    let view =
+        |core: &KernelCore| core.frequency_of(policy).map(|view| (view.cur_khz, view.coming_khz, view.changes, view.waits));
+    assert_eq!(view(&core), Some((500_000, 1_500_000, 0, 0)));
+    core.frequency_work(1, BOOT + 7, policy).unwrap();
+    assert_eq!(asked(&core), [(Some(Kind::Frequency), 1, 0, 1_500_000)]);
+    assert_eq!((view(&core), core.frequency_of(1)), (Some((1_500_000, 0, 1, 0)), None));
+    core.govern(1, BOOT + 7, policy, &Governing { begin_khz: 500_000, ..limits }).unwrap();
+    assert_eq!(view(&core), Some((500_000, 500_000, 0, 0)));
+    assert!(core.govern(1, BOOT + 7, policy, &Governing { max_khz: 2_000_000, ..limits }).is_err());
 }
 
 #[test]

@@ -26,8 +26,8 @@ use crate::seam::FreqHook;
 use fairground_model::{Governor, GovernorKind, MachineView};
 use fairground_stdx::{CpuId, IndexVec, Instant};
 use load::CpuLoad;
-pub use policy::FreqReport;
 pub(crate) use policy::Policy;
+pub use policy::{FreqReport, FreqState, Governed};
 use schedutil::SugovCpu;
 
 /// What a look at the frequency was caused by.
@@ -68,6 +68,11 @@ macro_rules! by_file {
     };
 }
 fairground_model::governors!(by_file);
+
+/// The frequency that the governor of a policy asks for when it begins.
+fn begins_with(policy: &Policy) -> Option<u32> {
+    (rule(policy.governor().kind).begin)(policy)
+}
 
 /// What is kept of frequencies.
 #[derive(Clone, Debug, Default)]
@@ -111,7 +116,7 @@ impl Sched {
     /// Kernel: sched.h cpufreq_update_util(), v4.12–
     #[inline]
     pub(crate) fn cpufreq_update_util(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, cause: FreqCause) {
-        if self.cpufreq.looks {
+        if self.cpufreq.looks && !self.is_led() {
             self.run_freq_hook(cx, cpu, cause);
         }
     }
@@ -130,7 +135,8 @@ impl Sched {
             return;
         }
         let Some(row) = cx.machine.cpus[cpu].policy else { return };
-        if !self.cpufreq.policies[row].may_be_changed_by(cx.cpu) {
+        let looks_too = |row: usize| rule(self.cpufreq.policies[row].governor().kind).look.is_some();
+        if !self.cpufreq.policies[row].may_be_changed_by(cx.cpu, cx.machine.cpus[cx.cpu].policy.is_some_and(looks_too)) {
             return;
         }
         let time = self.rqs[cpu].clocks.clock;
@@ -151,7 +157,8 @@ impl Sched {
         self.cpufreq.looks = self.cpufreq.any_looks();
         self.sched_cpufreq_governor_change();
         self.cpufreq_update_pressure(row);
-        if let Some(khz) = (rule(governor.kind).begin)(&self.cpufreq.policies[row]) {
+        // A core that leads has drivers of its own.
+        if let Some(khz) = begins_with(&self.cpufreq.policies[row]).filter(|_| !self.is_led()) {
             self.drive_frequency(cx, row, khz);
         }
     }

@@ -10,7 +10,7 @@ use super::schedutil::SugovPolicy;
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
 use crate::profile::Profile;
-use fairground_model::{FreqPolicy, Governor, GovernorKind, MachineView, Opp, TraceEvent};
+use fairground_model::{FreqPolicy, Governor, GovernorKind, MachineView, Opp, TraceEvent, Tunable};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
 
 /// What the thread of a policy is at.
@@ -43,6 +43,34 @@ pub struct FreqReport {
     pub governor: GovernorKind,
     /// Each operating point, and for how long it ran at it. What lies between two points counts for the lower one.
     pub time: Vec<(Opp, Ns)>,
+    /// How often the frequency has changed.
+    pub changes: u64,
+}
+
+/// How a policy is governed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Governed {
+    /// Who chooses.
+    pub kind: GovernorKind,
+    /// The lowest and the highest frequency that may be chosen, kHz.
+    pub limits: (u32, u32),
+    /// The present one.
+    pub cur_khz: u32,
+    /// The least time between two changes by schedutil.
+    pub rate_limit: Ns,
+    /// What the governor asks for as it begins; none: nothing, or schedutil, which has its own rule.
+    pub begin_khz: Option<u32>,
+}
+
+/// What a policy is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreqState {
+    /// The present frequency.
+    pub cur_khz: u32,
+    /// What the driver is at work on.
+    pub coming_khz: Option<u32>,
+    /// Something was asked for that the driver has not begun with.
+    pub waits: bool,
     /// How often the frequency has changed.
     pub changes: u64,
 }
@@ -85,9 +113,6 @@ impl Policy {
     pub(super) fn cur_khz(&self) -> u32 {
         self.cur_khz
     }
-    pub(super) fn next_khz(&self) -> u32 {
-        self.next_khz
-    }
     /// Whether a request is on its way.
     pub(super) fn works(&self) -> bool {
         self.work != Work::Idle
@@ -112,11 +137,12 @@ impl Policy {
         self.load = PolicyLoad::begin(self.cur_khz, time);
     }
 
-    /// Whether code that runs on `cpu` may ask: a register is one of the CPU itself, a thread can be woken from everywhere.
+    /// Whether code that runs on `cpu` may ask: a register is one of the CPU itself, a thread can be woken from
+    /// everywhere where a governor looks too (`looks_too`).
     ///
     /// Kernel: sched/cpufreq.c cpufreq_this_cpu_can_update(), v4.14–
-    pub(super) fn may_be_changed_by(&self, cpu: CpuId) -> bool {
-        !self.spec.fast_switch || self.spec.cpus.contains(cpu)
+    pub(super) fn may_be_changed_by(&self, cpu: CpuId, looks_too: bool) -> bool {
+        self.spec.cpus.contains(cpu) || !self.spec.fast_switch && looks_too
     }
 
     /// Where the present frequency lies outside of the limits, the nearest within.
@@ -214,6 +240,32 @@ impl Sched {
             cx.record(TraceEvent::CpuFrequency { cpu, khz });
         }
         cx.requests.push(Request::SetFrequency { policy: row, khz });
+    }
+
+    /// Another core has changed the frequency of a policy: our tables follow.
+    pub fn led_frequency(&mut self, cx: &mut Ctx<'_, '_>, row: usize, khz: u32) {
+        self.cpufreq.policies[row].next_khz = khz;
+        self.frequency_changes(cx, row, khz);
+    }
+
+    /// How a policy is governed now, for a core that governs by itself.
+    pub fn governed(&self, row: usize) -> Governed {
+        let policy = &self.cpufreq.policies[row];
+        let kind = policy.governor().kind;
+        let rate_limit = policy.governor().time(Tunable::RateLimit).unwrap_or_else(|| policy.transition_delay(&self.profile));
+        let begin_khz = super::begins_with(policy).filter(|_| kind != GovernorKind::Schedutil);
+        Governed { kind, limits: policy.spec.limits(), cur_khz: policy.cur_khz, rate_limit, begin_khz }
+    }
+
+    /// At which frequency a policy runs, what its driver is at work on, and how often it has changed.
+    pub fn frequency_state(&self, row: usize) -> FreqState {
+        let policy = &self.cpufreq.policies[row];
+        let (coming_khz, waits) = match policy.work {
+            Work::Idle => (None, false),
+            Work::Waking => (None, true),
+            Work::Changing { khz, again } => (Some(khz), again),
+        };
+        FreqState { cur_khz: policy.cur_khz, coming_khz, waits, changes: policy.stats.changes }
     }
 
     /// What has become of the frequencies of all policies up to `now`.

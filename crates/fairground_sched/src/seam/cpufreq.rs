@@ -45,6 +45,13 @@ seams! {
     }
     history { v(4, 12) => OnFrequency, v(5, 11) => OnUtil, }
 
+    /// Whether schedutil goes down while a CPU that changes alone was never idle since its last look.
+    FreqHold = cpufreq_hold {
+        UntilIdle "until-idle" "It does not.",
+        Never "never" "It does (any kernel built without NO_HZ, which counts no idle times).",
+    }
+    history { v(4, 12) => UntilIdle, }
+
     /// What a task that wakes up from waiting for a device asks for.
     IowaitBoost = cpufreq_iowait_boost {
         Highest "highest" "The highest frequency at once, halved with each look.",

@@ -1,6 +1,6 @@
 //! Another core decides: its entries, and what the engine does with what it decided.
 
-use super::{Beside, Entry, Led, Site};
+use super::{Beside, Entry, Led, LedFrequency, Site};
 use crate::cpu::{AfterWake, Then};
 use crate::ending::Stopped;
 use crate::kernel::Next;
@@ -76,9 +76,25 @@ impl Simulation {
                 self.arm_timer_at(cpu, Timer::Leader(number), at);
             }
         }
+        for &frequency in &led.frequencies {
+            self.led_frequency(rec, cpu, frequency);
+        }
         if let Beside::Leads(_, room) = &mut self.beside {
             *room = led;
         }
+    }
+
+    fn led_frequency(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, frequency: LedFrequency) {
+        let (policy, at) = match frequency {
+            LedFrequency::Changed { policy, khz } => {
+                // Work done so far goes by the old one.
+                self.core(rec, cpu, |sched, cx| sched.led_frequency(cx, policy, khz));
+                return self.set_policy_frequency(policy, khz);
+            }
+            LedFrequency::Thread { policy } => (policy, self.now + self.thread_wakes_after(cpu)),
+            LedFrequency::Coming { policy, at } => (policy, at),
+        };
+        self.arm_timer_at(cpu, Timer::Frequency(policy), at);
     }
 
     fn led_ipi(&mut self, from: CpuId, to: CpuId) {

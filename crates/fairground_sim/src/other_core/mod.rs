@@ -29,7 +29,7 @@
 //!
 //! # What is not told
 //!
-//! Ticks that stop and begin again on idle CPUs, frequencies that governors choose, and reads of a task's run time.
+//! Ticks that stop and begin again on idle CPUs, and reads of a task's run time.
 
 mod lead;
 
@@ -91,6 +91,11 @@ pub enum Entry<'a> {
     Ipi,
     /// Timers of the scheduler that are due: a quota's period or slack, a turn, a deadline.
     Timer,
+    /// The thread that changes the frequency of a policy runs, or its driver is done.
+    Frequency {
+        /// The policy, by its row.
+        policy: usize,
+    },
     /// resume_user_mode_work(): the running task returns to user mode and has works to do before. A schedule() may follow.
     UserReturn,
     /// A change of a task, a group, a switch or the machine, from outside or by a task of its own; our core has taken it.
@@ -137,6 +142,8 @@ pub struct Led {
     pub softirq: bool,
     /// Timers by their number: when they are due; `None`: no more.
     pub timers: Vec<(usize, Option<Instant>)>,
+    /// Frequencies of policies that change, or are about to.
+    pub frequencies: Vec<LedFrequency>,
     /// Of which other CPUs it looked at the run queue, each time that it did.
     pub looked: Vec<CpuId>,
     /// Of which CPUs it took the lock of the run queue, its own among them.
@@ -156,6 +163,30 @@ pub struct CpuFlags {
     pub user_works: bool,
 }
 
+/// What becomes of the frequency of a policy, which is named by its row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LedFrequency {
+    /// The thread that changes it was woken.
+    Thread {
+        /// The policy.
+        policy: usize,
+    },
+    /// The driver is at work.
+    Coming {
+        /// The policy.
+        policy: usize,
+        /// When it is done.
+        at: Instant,
+    },
+    /// It has changed.
+    Changed {
+        /// The policy.
+        policy: usize,
+        /// The frequency.
+        khz: u32,
+    },
+}
+
 impl Led {
     fn clear(&mut self) {
         (self.next, self.target, self.listed, self.softirq) = (None, None, false, false);
@@ -163,6 +194,7 @@ impl Led {
         self.flags.clear();
         self.ipis.clear();
         self.timers.clear();
+        self.frequencies.clear();
         self.looked.clear();
         self.locked.clear();
     }

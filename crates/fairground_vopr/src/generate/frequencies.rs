@@ -2,7 +2,7 @@
 
 use crate::dice::Dice;
 use fairground_machine::Machine;
-use fairground_model::{Change, FreqPolicy, Governor, GovernorKind, Opp, TaskSet, TimedChange, TunableUnit};
+use fairground_model::{Change, FreqPolicy, Governor, GovernorKind, Opp, TaskSet, TimedChange, Tunable, TunableUnit};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
 
 pub(crate) fn frequencies(dice: &mut Dice, duration: Ns, machine: &mut Machine, tasks: &mut TaskSet) {
@@ -25,6 +25,44 @@ pub(crate) fn frequencies(dice: &mut Dice, duration: Ns, machine: &mut Machine, 
         tasks.changes.push(TimedChange { at, change: Change::Governor { cpu, governor } });
     }
     tasks.changes.sort_by_key(|timed| timed.at);
+}
+
+/// Points of each policy, and governors of which schedutil is the only one that looks.
+pub(super) fn some_schedutil(dice: &mut Dice, duration: Ns, machine: &mut Machine, tasks: &mut TaskSet) {
+    while machine.policies.is_empty() {
+        frequencies(dice, duration, machine, tasks);
+    }
+    let looks_otherwise = |kind: GovernorKind| matches!(kind, GovernorKind::Ondemand | GovernorKind::Conservative);
+    for policy in machine.policies.iter_mut() {
+        if looks_otherwise(policy.governor.kind) || dice.once_in(2) {
+            policy.governor = Governor::of(GovernorKind::Schedutil);
+        }
+        // A kernel counts these in whole microseconds.
+        let whole_us = |ns: u64| (ns / 1000).max(1) * 1000;
+        policy.transition_delay = policy.transition_delay.map(|delay| Ns(whole_us(delay.0)));
+        let limit = policy.governor.said(Tunable::RateLimit).map(whole_us);
+        policy.governor.set(Tunable::RateLimit, limit);
+        // A choice by energy is none of these systems.
+        policy.opps.iter_mut().for_each(|opp| opp.power_mw = None);
+    }
+    for timed in tasks.changes.iter_mut() {
+        if let Change::Governor { governor, .. } = &mut timed.change
+            && looks_otherwise(governor.kind)
+        {
+            *governor = Governor::of(GovernorKind::Schedutil);
+        }
+    }
+}
+
+/// CPUs that are set to other shares of their highest frequency, some to the highest again.
+pub(super) fn some_shares(dice: &mut Dice, cpus: usize, duration: Ns, set: &mut TaskSet) {
+    for _ in 0..dice.between(1, 8) {
+        let at = Instant::from_ns(dice.between(0, duration.0 - 1));
+        let cpu = CpuId::new(dice.index(cpus) as u32);
+        let freq_capacity = if dice.once_in(3) { 1024 } else { dice.between(1, 1024) as u32 };
+        set.changes.push(TimedChange { at, change: Change::FreqCapacity { cpu, freq_capacity } });
+    }
+    set.changes.sort_by_key(|timed| timed.at);
 }
 
 fn policy(dice: &mut Dice, cpus: CpuMask) -> FreqPolicy {

@@ -6,7 +6,14 @@ use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
 
 /// Adds a few changes; one CPU at least stays on line.
 pub(crate) fn hotplug(dice: &mut Dice, cpus: usize, duration: Ns, set: &mut TaskSet) {
-    if cpus < 2 || !dice.once_in(3) {
+    if cpus >= 2 && dice.once_in(3) {
+        some_hotplug(dice, cpus, duration, set);
+    }
+}
+
+/// The same in each case that has two CPUs.
+pub(super) fn some_hotplug(dice: &mut Dice, cpus: usize, duration: Ns, set: &mut TaskSet) {
+    if cpus < 2 {
         return;
     }
     let mut times: Vec<u64> = (0..dice.between(1, 6)).map(|_| dice.between(0, duration.0 - 1)).collect();

@@ -2,6 +2,8 @@
 
 use super::capacity::some_clamps;
 use super::deadline::some_deadline;
+use super::frequencies::{some_schedutil, some_shares};
+use super::hotplug::some_hotplug;
 use super::machine::shape;
 use super::real_time::some_real_time;
 use super::{duration, groups, tasks};
@@ -29,6 +31,12 @@ pub enum Told {
     Clamps,
     /// Tasks that call exec, and groups that are removed.
     Exec,
+    /// Points of frequency, schedutil and the governors that choose once, and changes of them; clamps.
+    Schedutil,
+    /// CPUs whose frequency is set in mid-run.
+    Frequency,
+    /// CPUs that go off line and come back.
+    Hotplug,
 }
 
 impl Told {
@@ -60,6 +68,12 @@ pub(crate) fn told(seed: u64, profile: &Profile, hz: u32, what: Told) -> (Machin
             }
         }
     }
+    match what {
+        Told::Schedutil => some_schedutil(&mut Dice::new(seed, 38), duration, &mut machine, &mut set),
+        Told::Frequency => some_shares(&mut Dice::new(seed, 39), machine.cpus.len(), duration, &mut set),
+        Told::Hotplug => some_hotplug(&mut Dice::new(seed, 40), machine.cpus.len(), duration, &mut set),
+        _ => {}
+    }
     if what == Told::Clamps {
         some_clamps(&mut Dice::new(seed, 37), profile, machine.cpus.len(), duration, &mut set);
     }
@@ -89,6 +103,9 @@ fn only_told(set: &mut TaskSet, what: Told) {
         Change::Group { .. } | Change::Shares { .. } | Change::GroupIdle { .. } => what.has_groups(),
         Change::Clamp { .. } | Change::GroupClamp { .. } => what == Told::Clamps,
         Change::RemoveGroup { .. } => what == Told::Exec,
+        Change::Governor { .. } => what == Told::Schedutil,
+        Change::FreqCapacity { .. } => what == Told::Frequency,
+        Change::Hotplug { .. } => what == Told::Hotplug,
         _ => false,
     });
     for instr in set.programs.iter_mut().flat_map(|program| &mut program.code) {

@@ -33,12 +33,19 @@ pub(crate) enum End {
 }
 
 /// Our profile for a tree as these tests build it: no preemption of the kernel, so that newidle balance takes what the
-/// imbalance asks for, no NO_HZ, so that no clock of an idle CPU is estimated, no balance by caches, as tasks of a build without programs have no memory,
+/// imbalance asks for, no NO_HZ, so that no clock of an idle CPU is estimated
+/// and no idle times are counted, no balance by caches, as tasks of a build without programs have no memory,
 /// and no random skip of newidle balance, which draws from two streams here and there.
 pub(crate) fn profile(series: &str) -> Profile {
     let profile = Profile::parse(&format!("v{series}")).unwrap();
     let sure = profile.clone().with_feature("NO_NI_RANDOM").unwrap_or(profile);
-    let rows = [("preemption", "none"), ("newidle_batch", "imbalance"), ("sleeper_clock", "as-read"), ("cache_aware", "absent")];
+    let rows = [
+        ("preemption", "none"),
+        ("newidle_batch", "imbalance"),
+        ("sleeper_clock", "as-read"),
+        ("cache_aware", "absent"),
+        ("cpufreq_hold", "never"),
+    ];
     rows.iter().fold(sure, |profile, (seam, variant)| profile.with_seam(seam, variant).unwrap())
 }
 
@@ -159,6 +166,9 @@ fn hunt() {
         "dl" => Told::Deadline,
         "clamps" => Told::Clamps,
         "exec" => Told::Exec,
+        "schedutil" => Told::Schedutil,
+        "frequency" => Told::Frequency,
+        "hotplug" => Told::Hotplug,
         other => panic!("`{other}`"),
     };
     let (from, to) = parts[2].split_once("..").unwrap();
@@ -222,6 +232,39 @@ const OPEN: &[Row] = &[
             (13, "avg_idle"),
             (18, "runs"),
             (30, "next_balance"),
+        ],
+    ),
+    (
+        "6.12",
+        Told::Schedutil,
+        20,
+        &[
+            (0, "load_avg"),
+            (5, "load_avg"),
+            (9, "frequency_waits"),
+            (12, "frequency"),
+            (13, "softirq"),
+            (14, "softirq"),
+            (16, "load_avg"),
+            (18, "load_avg"),
+            (19, "frequency"),
+        ],
+    ),
+    (
+        "6.1",
+        Told::Schedutil,
+        20,
+        &[
+            (0, "load_avg"),
+            (5, "vruntime"),
+            (9, "frequency_waits"),
+            (11, "softirq"),
+            (12, "frequency"),
+            (13, "vruntime"),
+            (14, "vruntime"),
+            (16, "vruntime"),
+            (18, "frequency"),
+            (19, "vruntime"),
         ],
     ),
     ("6.12", Told::Clamps, 40, &[]),

@@ -8,6 +8,7 @@
  */
 #include "fg.h"
 #include <linux/cpu.h>
+#include <linux/init.h>
 #include <linux/sched/init.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/hotplug.h>
@@ -33,6 +34,10 @@ int node_reclaim_distance = RECLAIM_DISTANCE;
 const unsigned long cpu_bit_bitmap[BITS_PER_LONG + 1][BITS_TO_LONGS(NR_CPUS)] = {
 	FG_BITS(0), FG_BITS(8), FG_BITS(16), FG_BITS(24), FG_BITS(32), FG_BITS(40), FG_BITS(48), FG_BITS(56),
 };
+
+/* Of the tree's files: the governor registers itself there. Calls of other levels make files of sysctl and the like. */
+extern initcall_t fg_core_initcalls[] __attribute__((visibility("hidden")));
+extern initcall_t fg_core_initcalls_end[] __attribute__((visibility("hidden")));
 
 static bool fg_booted;
 void fg_keep_first(void);
@@ -84,6 +89,7 @@ static void fg_boot_server(int cpu)
 static fg_s64 fg_boot_cpus(u64 now)
 {
 	struct task_struct *first;
+	initcall_t *call;
 	int cpu;
 
 	fg_running[0] = &init_task;
@@ -120,6 +126,8 @@ static fg_s64 fg_boot_cpus(u64 now)
 	fg_current = first;
 	sched_init_smp();
 	fg_current = fg_running[0];
+	for (call = fg_core_initcalls; call < fg_core_initcalls_end; call++)
+		(*call)();
 	system_state = SYSTEM_RUNNING;
 	for (cpu = 0; cpu < fg_cpus; cpu++) {
 		fg_boot_server(cpu);

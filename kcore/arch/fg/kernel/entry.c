@@ -42,9 +42,10 @@ bool fg_begin(int cpu, u64 now)
 	return true;
 }
 
-/* What waits for a grace period is done when a call ends: nobody can be inside a read-side section then. */
+/* What interrupts were to do comes first. What waits for a grace period is done when a call ends: nobody can be inside a read-side section then. */
 fg_s64 fg_finish(fg_s64 answer)
 {
+	fg_irq_works();
 	fg_grace_period();
 	fg_inside = 0;
 	return answer;

@@ -15,6 +15,9 @@ fg_s64 fg_finish(fg_s64 answer);
 void fg_interrupt_begin(void);
 void fg_interrupt_end(void);
 
+/* interrupt.c */
+void fg_irq_works(void);
+
 /* seen.c: whose run queues a call looked at. */
 void fg_seen_boot(void);
 void fg_seen_begin(void);
@@ -90,6 +93,9 @@ void fg_die_if_empty(void);
 extern const char fg_identity[];
 int fg_machine_boot(const struct fg_machine *machine);
 extern int fg_cpus, fg_nodes;
+#ifdef FG_HAS_CPUFREQ_PRESSURE
+DECLARE_PER_CPU(unsigned long, cpufreq_pressure);
+#endif
 
 /*
  * A call of the engine: the setjmp of fg_guarded is where a fault comes back to. The body runs as `current` of `cpu`.

@@ -37,6 +37,28 @@ bool irq_work_queue_on(struct irq_work *work, int cpu)
 	return true;
 }
 
+/* A work of the CPU itself comes as soon as interrupts are on again: when the call is over. */
+static struct llist_head fg_own_works;
+
+bool irq_work_queue(struct irq_work *work)
+{
+	if (irq_work_is_pending(work))
+		return false;
+	atomic_or(IRQ_WORK_CLAIMED | CSD_TYPE_IRQ_WORK, &work->node.a_flags);
+	llist_add(&work->node.llist, &fg_own_works);
+	return true;
+}
+
+void fg_irq_works(void)
+{
+	struct irq_work *work, *next;
+
+	fg_interrupt_begin();
+	llist_for_each_entry_safe(work, next, llist_reverse_order(llist_del_all(&fg_own_works)), node.llist)
+		irq_work_single(work);
+	fg_interrupt_end();
+}
+
 void irq_work_single(void *place)
 {
 	struct irq_work *work = place;

@@ -12,11 +12,11 @@
 #endif
 
 #ifdef FG_HAS_CPUFREQ_PRESSURE
-/* What limits on frequencies take of a CPU: nothing. */
+/* What limits on frequencies take of a CPU. */
 DEFINE_PER_CPU(unsigned long, cpufreq_pressure);
 #endif
 
-int fg_cpus, fg_nodes;
+int fg_cpus, fg_nodes, fg_invariant;
 unsigned long fg_capacity[NR_CPUS], fg_frequency[NR_CPUS];
 int fg_node[NR_CPUS], fg_core[NR_CPUS], fg_cluster[NR_CPUS], fg_package[NR_CPUS];
 static u32 fg_distances[MAX_NUMNODES * MAX_NUMNODES];
@@ -81,6 +81,7 @@ int fg_machine_boot(const struct fg_machine *machine)
 	fg_random = machine->seed * 2 + 1;
 	fg_cpus = machine->cpus;
 	fg_nodes = machine->nodes;
+	fg_invariant = machine->invariant;
 	fg_siblings(machine->core, fg_core, fg_masks_core);
 	fg_siblings(machine->cluster, fg_cluster, fg_masks_cluster);
 	fg_siblings(machine->package, fg_package, fg_masks_package);

@@ -33,11 +33,15 @@ fg_s64 fg_group_remove(u32 cpu, u64 now, u32 group);
 fg_s64 fg_exec(u32 cpu, u64 now);
 fg_s64 fg_hotplug(u32 cpu, u64 now, u32 on);
 fg_s64 fg_set_frequency(u32 cpu, u64 now, u32 scale);
+fg_s64 fg_policy_new(u32 cpu, u64 now, const struct fg_freq_policy *how);
+fg_s64 fg_govern(u32 cpu, u64 now, u32 policy, const struct fg_governor *how);
+fg_s64 fg_frequency_work(u32 cpu, u64 now, u32 policy);
 fg_s64 fg_view_task(u32 task, struct fg_task_view *view);
 fg_s64 fg_view_queue(u32 group, u32 cpu, struct fg_queue_view *view);
 fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view);
 fg_s64 fg_view_quota(u32 group, struct fg_quota_view *view);
 fg_s64 fg_view_domain(u32 cpu, u32 level, struct fg_domain_view *view);
+fg_s64 fg_view_policy(u32 policy, struct fg_policy_view *view);
 fg_s64 fg_set_domain(u32 cpu, u32 level, u64 last_balance, s64 nr_idle_scan);
 fg_s64 fg_set_idle_since(u32 cpu, u64 ns);
 
@@ -79,11 +83,15 @@ static const struct fg_table fg_table = {
 	.exec = fg_exec,
 	.hotplug = fg_hotplug,
 	.frequency = fg_set_frequency,
+	.policy_new = fg_policy_new,
+	.govern = fg_govern,
+	.frequency_work = fg_frequency_work,
 	.view_task = fg_view_task,
 	.view_queue = fg_view_queue,
 	.view_cpu = fg_view_cpu,
 	.view_quota = fg_view_quota,
 	.view_domain = fg_view_domain,
+	.view_policy = fg_view_policy,
 	.set_domain = fg_set_domain,
 	.set_idle_since = fg_set_idle_since,
 };

@@ -15,7 +15,7 @@ mod util;
 use super::{Asked, FreqCause, Policy, Rule};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{FreqUtil, FreqWork};
+use crate::seam::{FreqHold, FreqUtil, FreqWork};
 use fairground_model::Tunable;
 use fairground_stdx::CpuId;
 use iowait::Boost;
@@ -31,6 +31,8 @@ pub(super) static RULE: Rule =
 pub(crate) struct SugovPolicy {
     /// Clock of the CPU that changed the frequency last, when it did; none = it never did.
     last_update: Option<u64>,
+    /// What was asked for last; none = nothing since the governor began, so that its first look is always a request.
+    next_khz: Option<u32>,
     /// The wish from which the last request was made.
     cached_raw_khz: u32,
 }
@@ -78,19 +80,20 @@ impl Sched {
         self.cpufreq.cpus[cpu].sugov.bw_dl = util.bw_dl;
         let shared = self.cpufreq.policies[row].spec.cpus.weight() > 1;
         let share = if shared { self.share_of_policy(cx, row, time) } else { self.share_of_cpu(cx, cpu, time, util) };
-        let never_idle = !shared && self.sugov_cpu_is_busy(cpu) && !util.is_capped();
+        let holds = self.profile.cpufreq_hold == FreqHold::UntilIdle;
+        let never_idle = holds && !shared && self.sugov_cpu_is_busy(cpu) && !util.is_capped();
         let wanted = match share {
             Some(share) => self.get_next_freq(row, share),
             None => self.cpufreq.policies[row].spec.max_khz(),
         };
         let policy = &mut self.cpufreq.policies[row];
         let mut khz = policy.spec.within(wanted);
-        if never_idle && share.is_some() && khz < policy.next_khz() {
-            khz = policy.next_khz();
+        if let Some(next) = policy.sugov.next_khz.filter(|&next| never_idle && share.is_some() && khz < next) {
+            khz = next;
             policy.sugov.cached_raw_khz = 0;
         }
-        if khz != policy.next_khz() {
-            policy.sugov.last_update = Some(time);
+        if policy.sugov.next_khz != Some(khz) {
+            (policy.sugov.next_khz, policy.sugov.last_update) = (Some(khz), Some(time));
             self.request_frequency(cx, row, khz, true);
         }
     }
@@ -176,8 +179,8 @@ impl Sched {
         let (util_rule, margin) = (self.profile.cpufreq_util, self.profile.cpufreq_margin);
         let policy = &mut self.cpufreq.policies[row];
         let raw = next_freq::raw_khz(util_rule, margin, policy.freq_invariant, policy.spec.max_khz(), policy.cur_khz(), share);
-        let same = raw == policy.sugov.cached_raw_khz && policy.sugov.last_update.is_some();
+        let same = policy.sugov.next_khz.filter(|_| raw == policy.sugov.cached_raw_khz);
         policy.sugov.cached_raw_khz = raw;
-        if same { policy.next_khz() } else { raw }
+        same.unwrap_or(raw)
     }
 }

@@ -80,6 +80,14 @@ impl Beside {
                 self.group(ours, TgId::new(group as u32), row, cpu, &mut all);
             }
         }
+        for row in 0..self.policies.len() {
+            let (theirs, state) = (self.core.frequency_of(row as u32).unwrap(), ours.frequency_state(row));
+            let who = format!("policy {row}");
+            all.add(&who, "frequency", theirs.cur_khz, state.cur_khz);
+            all.add(&who, "coming_frequency", theirs.coming_khz, state.coming_khz.unwrap_or(0));
+            all.add(&who, "frequency_waits", theirs.waits != 0, state.waits);
+            all.add(&who, "frequency_changes", theirs.changes, state.changes);
+        }
         all.0
     }
 

@@ -8,15 +8,17 @@
 //! come. That both have asked is compared.
 
 mod compare;
+mod machine;
 
-use fairground_kcore::{CallError, Fork, Hardware, KernelCore, Kind, Policy as Attr, STOPPER, Seen, Wake, Why};
+use fairground_kcore::{CallError, Fork, KernelCore, Kind, Policy as Attr, STOPPER, Seen, Wake, Why};
 use fairground_machine::Machine;
 use fairground_model::TaskGroupSpec;
 use fairground_model::features::Feat;
-use fairground_model::{Change, CpuMax, DlParams, Policy, PrevState, UtilClamp, WakeContext};
+use fairground_model::{Change, CpuMax, DlParams, FreqPolicy, Policy, PrevState, UtilClamp, WakeContext};
 use fairground_sched::{Profile, Sched, TaskState, WakeFlags};
 use fairground_sim::{Entry, OtherCore, Site};
 use fairground_stdx::{CpuId, Id, IndexVec, Ns, TaskId, TgId};
+use machine::{begin_shares, hardware};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -71,6 +73,9 @@ pub(crate) struct Beside {
     /// Periods of each group's quota that were over when the run began.
     periods_before: Vec<u64>,
     timers: BTreeMap<u64, (u32, u64)>,
+    policies: Vec<FreqPolicy>,
+    /// At which share of its highest frequency each CPU runs when the run begins, in 1/1024.
+    shares: Vec<u32>,
     /// Timers of an instant that have fired in the kernel, and are yet to come in ours: it is compared when all have.
     fired: usize,
     jiffies: u64,
@@ -82,22 +87,6 @@ pub(crate) struct Beside {
     /// What the last call of the kernel's core has looked at.
     seen: Vec<Seen>,
     compared: Rc<RefCell<Compared>>,
-}
-
-/// The machine as the core gets it. Numbers of cores, clusters and caches are unique in ours already.
-fn hardware(machine: &Machine, seed: u64) -> Hardware {
-    let cpus = || machine.cpus.iter();
-    let cluster = |cpu: &fairground_machine::CpuSpec| cpu.cluster.unwrap_or(1 << 20 | cpu.core);
-    Hardware {
-        core: cpus().map(|cpu| cpu.core).collect(),
-        cluster: cpus().map(cluster).collect(),
-        package: cpus().map(|cpu| cpu.llc).collect(),
-        node: cpus().map(|cpu| cpu.node).collect(),
-        capacity: cpus().map(|cpu| cpu.capacity).collect(),
-        distance: machine.distances.iter().flatten().copied().collect(),
-        seed,
-        now_ns: BOOT_NS,
-    }
 }
 
 impl Beside {
@@ -129,6 +118,8 @@ impl Beside {
             groups: Vec::new(),
             periods_before: Vec::new(),
             timers: BTreeMap::new(),
+            policies: machine.policies.clone(),
+            shares: begin_shares(machine),
             fired: 0,
             jiffies: 0,
             first_jiffies,
@@ -184,6 +175,7 @@ impl Beside {
         for id in sched.cpu_ids() {
             self.begin_as(sched, id)?;
         }
+        self.begin_frequencies(sched)?;
         Ok(Rc::clone(&self.compared))
     }
 
@@ -293,6 +285,7 @@ impl Beside {
                     self.take_requests();
                 }
             }
+            Entry::Frequency { policy } => self.core.frequency_work(cpu, now, policy as u32)?,
             Entry::UserReturn => self.core.user_return(cpu, now)?,
             Entry::Change(change) => self.change(ours, cpu, now, change)?,
         }
@@ -387,6 +380,13 @@ impl Beside {
                     }
                 }
             }
+            Change::Governor { cpu: of, .. } => {
+                if let Some(row) = self.policies.iter().position(|policy| policy.cpus.contains(*of)) {
+                    self.govern(ours, now, row)?;
+                }
+            }
+            Change::FreqCapacity { cpu: of, freq_capacity } => self.core.frequency(of.get(), now, *freq_capacity)?,
+            Change::Hotplug { cpu: of, online } => self.core.hotplug(of.get(), now, *online)?,
             Change::RemoveGroup { group } => self.core.group_remove(cpu, now, self.groups[group.index()])?,
             Change::GroupClamp { group, clamp } => self.clamp(now, self.groups[group.index()], *clamp)?,
             Change::Group { task, group } => {

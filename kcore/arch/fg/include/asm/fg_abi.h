@@ -11,7 +11,7 @@
 #ifndef FG_ABI_H
 #define FG_ABI_H
 
-#define FG_ABI_VERSION 6
+#define FG_ABI_VERSION 7
 #define FG_BROKEN (-10000)
 
 typedef unsigned long long fg_u64;
@@ -29,7 +29,9 @@ enum fg_kind {
 	FG_SWITCH,	/* `cpu` goes from task `a` to task `b` */
 	FG_STOP,	/* the stopper of `cpu` has work and is runnable */
 	FG_WARN,	/* a WARN was met; its text is the last line of log() */
-	FG_FREQ,	/* the governor is to look at `cpu`, flags `a` */
+	FG_FREQ,	/* the CPUs of policy `a` run at `b` kHz from now on */
+	FG_FREQ_THREAD,	/* the thread that changes the frequency of policy `a` is to run */
+	FG_FREQ_TIMER,	/* the driver of policy `a` is done at `b` ns */
 };
 
 /* 32 bytes. A task of `FG_SWITCH`: its number, FG_IDLE or FG_STOPPER. */
@@ -61,6 +63,26 @@ struct fg_machine {
 	const fg_u32 *node;
 	const fg_u32 *capacity;		/* 1024 = the largest CPU */
 	const fg_u32 *distance;
+	fg_u32 invariant;		/* 1: the kernel knows at which frequency a CPU runs */
+};
+
+/* CPUs that change their frequency together. */
+struct fg_freq_policy {
+	const fg_u32 *cpu;
+	const fg_u32 *khz;		/* the points, the lowest first */
+	fg_u64 latency;			/* of a change, ns */
+	fg_u32 cpus, points;		/* rows of both tables */
+	fg_u32 fast_switch;		/* the scheduler changes it itself */
+	fg_u32 pad;
+};
+
+/* Who chooses the frequency of a policy. */
+struct fg_governor {
+	fg_u32 schedutil;		/* 1: the tree's; 0: a rule of the engine */
+	fg_u32 min_khz, max_khz;	/* limits, points both */
+	fg_u32 cur_khz;			/* at which it runs now */
+	fg_u32 rate_limit_us;		/* between two changes */
+	fg_u32 begin_khz;		/* without schedutil: what is asked for as it begins; 0: nothing */
 };
 
 /* A new task. */
@@ -132,6 +154,14 @@ struct fg_cpu_view {
 	fg_u32 pad;
 };
 
+struct fg_policy_view {
+	fg_u64 changes;
+	fg_u32 cur_khz;
+	fg_u32 coming_khz;		/* the driver is at work on this; 0: it is not */
+	fg_u32 waits;			/* something was asked for that the driver has not begun with */
+	fg_u32 pad;
+};
+
 /* What cpu.max of a group says and cpu.stat counts; times in ns, no limit is FG_UNLIMITED. All 0 in a build without quotas. */
 #define FG_UNLIMITED 0xffffffffffffffffull
 struct fg_quota_view {
@@ -198,12 +228,16 @@ struct fg_table {
 	fg_s64 (*exec)(fg_u32 cpu, fg_u64 now);
 	fg_s64 (*hotplug)(fg_u32 cpu, fg_u64 now, fg_u32 on);
 	fg_s64 (*frequency)(fg_u32 cpu, fg_u64 now, fg_u32 scale);
+	fg_s64 (*policy_new)(fg_u32 cpu, fg_u64 now, const struct fg_freq_policy *how);
+	fg_s64 (*govern)(fg_u32 cpu, fg_u64 now, fg_u32 policy, const struct fg_governor *how);
+	fg_s64 (*frequency_work)(fg_u32 cpu, fg_u64 now, fg_u32 policy);
 
 	fg_s64 (*view_task)(fg_u32 task, struct fg_task_view *view);
 	fg_s64 (*view_queue)(fg_u32 group, fg_u32 cpu, struct fg_queue_view *view);
 	fg_s64 (*view_cpu)(fg_u32 cpu, struct fg_cpu_view *view);
 	fg_s64 (*view_quota)(fg_u32 group, struct fg_quota_view *view);
 	fg_s64 (*view_domain)(fg_u32 cpu, fg_u32 level, struct fg_domain_view *view);
+	fg_s64 (*view_policy)(fg_u32 policy, struct fg_policy_view *view);
 	fg_s64 (*set_domain)(fg_u32 cpu, fg_u32 level, fg_u64 last_balance, fg_s64 nr_idle_scan);
 	fg_s64 (*set_idle_since)(fg_u32 cpu, fg_u64 ns);
 };

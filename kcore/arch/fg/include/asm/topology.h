@@ -6,6 +6,7 @@
 #include <linux/types.h>
 struct cpumask;
 extern unsigned long fg_capacity[], fg_frequency[];
+extern int fg_invariant;
 extern int fg_node[], fg_core[], fg_cluster[], fg_package[];
 const struct cpumask *fg_smt_mask(int cpu);
 const struct cpumask *fg_node_mask(int node);
@@ -26,10 +27,10 @@ int fg_distance(int from, int to);
 #define topology_cluster_cpumask(cpu) cpu_clustergroup_mask(cpu)
 
 static inline unsigned long fg_scale_capacity(int cpu) { return fg_capacity[cpu]; }
-static inline unsigned long fg_scale_frequency(int cpu) { return fg_frequency[cpu]; }
+static inline unsigned long fg_scale_frequency(int cpu) { return fg_invariant ? fg_frequency[cpu] : 1024; }
 #define arch_scale_cpu_capacity fg_scale_capacity
 #define arch_scale_freq_capacity fg_scale_frequency
-#define arch_scale_freq_invariant() true
+#define arch_scale_freq_invariant() (!!fg_invariant)
 #define arch_scale_thermal_pressure(cpu) 0UL
 #define arch_thermal_pressure(cpu) 0UL
 /* Every CPU may run every task. Some trees use the second name where the header that gives it is not read. */

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Frequencies: what drivers/cpufreq is to the tree's own governor, schedutil.
+ *
+ * Each policy has its points, limits and present frequency. schedutil is asked by the tree's own hooks, and what it asks for
+ * comes here. A driver that switches fast changes at once, within the call. Any other is used by the governor's thread:
+ *
+ *	schedutil -> irq_work -> work of the thread -> FG_FREQ_THREAD: the engine says when it runs
+ *	-> __cpufreq_driver_target() -> no latency: changed; else FG_FREQ_TIMER: the engine says when that is over
+ *
+ * The thread is a task that is never queued: what it costs is the engine's. Other governors are rules of the engine.
+ */
+#include "fg.h"
+#include <linux/cpufreq.h>
+#include <linux/irq_work.h>
+#include <linux/kthread.h>
+
+#define FG_GOVERNORS 8
+
+struct fg_freq {
+	struct cpufreq_policy policy;
+	const u32 *points;		/* kHz, the lowest first */
+	u32 count;
+	u32 rate_limit_us;
+	u64 latency;
+	void *worker;			/* of the governor's thread */
+	struct kthread_work *work;	/* that the thread has not begun with */
+	bool woken;			/* the thread was, and does not run yet */
+	u32 coming;			/* the driver is at work on this; 0: it is not */
+	u32 next;			/* somebody else has asked for this meanwhile; 0: nobody */
+	u64 changes;
+};
+
+static struct fg_freq *fg_freqs[NR_CPUS];
+static u32 fg_freq_count;
+static struct cpufreq_governor *fg_governors[FG_GOVERNORS];
+/* Whose governor is being set up. */
+static struct fg_freq *fg_sets_up;
+
+int cpufreq_register_governor(struct cpufreq_governor *governor)
+{
+	int row = 0;
+
+	while (row < FG_GOVERNORS && fg_governors[row])
+		row++;
+	if (row == FG_GOVERNORS)
+		fg_stop(FG_FULL, "governors", (unsigned long)__builtin_return_address(0));
+	fg_governors[row] = governor;
+	return 0;
+}
+
+static struct cpufreq_governor *fg_governor_named(const char *name)
+{
+	int row;
+
+	for (row = 0; row < FG_GOVERNORS && fg_governors[row]; row++)
+		if (!strcmp(fg_governors[row]->name, name))
+			return fg_governors[row];
+	return NULL;
+}
+
+static struct fg_freq *fg_freq_of(struct cpufreq_policy *policy) { return container_of(policy, struct fg_freq, policy); }
+
+static u32 fg_number_of(const struct fg_freq *freq)
+{
+	u32 row = 0;
+
+	while (fg_freqs[row] != freq)
+		row++;
+	return row;
+}
+
+/* The share of the highest frequency, in 1/1024, at least 1. */
+static void fg_runs_at(struct fg_freq *freq, u32 khz)
+{
+	u64 share = max_t(u64, ((u64)khz << SCHED_CAPACITY_SHIFT) / freq->policy.cpuinfo.max_freq, 1);
+	int cpu;
+
+	for_each_cpu(cpu, freq->policy.cpus)
+		fg_frequency[cpu] = share;
+	if (khz == freq->policy.cur)
+		return;
+	freq->policy.cur = khz;
+	freq->changes++;
+	fg_request(FG_FREQ, fg_cpu, fg_number_of(freq), khz);
+}
+
+/* The lowest point within the limits that suffices. */
+unsigned int cpufreq_driver_resolve_freq(struct cpufreq_policy *policy, unsigned int khz)
+{
+	struct fg_freq *freq = fg_freq_of(policy);
+	u32 row = 0;
+
+	khz = clamp(khz, policy->min, policy->max);
+	while (row + 1 < freq->count && freq->points[row] < khz)
+		row++;
+	return freq->points[row];
+}
+
+unsigned int cpufreq_driver_fast_switch(struct cpufreq_policy *policy, unsigned int khz)
+{
+	khz = clamp(khz, policy->min, policy->max);
+	fg_runs_at(fg_freq_of(policy), khz);
+	return khz;
+}
+
+/* The driver begins. Who calls it waits for the end: what is to be done after that, the engine's next call does. */
+int __cpufreq_driver_target(struct cpufreq_policy *policy, unsigned int khz, unsigned int relation)
+{
+	struct fg_freq *freq = fg_freq_of(policy);
+
+	khz = cpufreq_driver_resolve_freq(policy, khz);
+	if (freq->coming) {
+		freq->next = khz;
+		return 0;
+	}
+	if (khz == policy->cur)
+		return 0;
+	if (!freq->latency) {
+		fg_runs_at(freq, khz);
+		return 0;
+	}
+	freq->coming = khz;
+	fg_request(FG_FREQ_TIMER, fg_cpu, fg_number_of(freq), fg_now + freq->latency);
+	return 0;
+}
+
+void cpufreq_enable_fast_switch(struct cpufreq_policy *policy) { policy->fast_switch_enabled = policy->fast_switch_possible; }
+void cpufreq_disable_fast_switch(struct cpufreq_policy *policy) { policy->fast_switch_enabled = false; }
+/* The rule for it is in drivers/cpufreq, so the engine gives what comes of it. */
+unsigned int cpufreq_policy_transition_delay_us(struct cpufreq_policy *policy) { return fg_freq_of(policy)->rate_limit_us; }
+
+/* The thread takes its policy as its parent: it is no child of anybody, and nobody wakes it but the engine. */
+struct task_struct *kthread_create_on_node(int (*function)(void *data), void *data, int node, const char format[], ...)
+{
+	struct task_struct *task = fg_new_task("sugov");
+
+	if (!fg_sets_up)
+		fg_stop(FG_UNABLE, "kthread_create_on_node", (unsigned long)__builtin_return_address(0));
+	fg_sets_up->worker = data;
+	fg_dress(task, 0, SCHED_NORMAL, 0, 0);
+	__set_task_cpu(task, cpumask_first(fg_sets_up->policy.cpus));
+	return task;
+}
+
+bool kthread_queue_work(struct kthread_worker *worker, struct kthread_work *work)
+{
+	u32 row;
+
+	for (row = 0; row < fg_freq_count; row++) {
+		struct fg_freq *freq = fg_freqs[row];
+
+		if (freq->worker != worker || freq->work == work)
+			continue;
+		freq->work = work;
+		if (!freq->woken && !freq->coming) {
+			freq->woken = true;
+			fg_request(FG_FREQ_THREAD, fg_cpu, row, 0);
+		}
+		return true;
+	}
+	return false;
+}
+
+bool kthread_cancel_work_sync(struct kthread_work *work)
+{
+	u32 row;
+
+	for (row = 0; row < fg_freq_count; row++)
+		if (fg_freqs[row]->work == work)
+			fg_freqs[row]->work = NULL;
+	return false;
+}
+
+static struct fg_freq *fg_freq(u32 number) { return number < fg_freq_count ? fg_freqs[number] : NULL; }
+
+/* The thread runs, or its driver is done. */
+static fg_s64 fg_frequency_work_body(u32 number)
+{
+	struct fg_freq *freq = fg_freq(number);
+
+	if (!freq)
+		return -EINVAL;
+	freq->woken = false;
+	if (freq->coming) {
+		u32 khz = freq->coming, next = freq->next;
+
+		freq->coming = freq->next = 0;
+		fg_runs_at(freq, khz);
+		if (next)
+			__cpufreq_driver_target(&freq->policy, next, CPUFREQ_RELATION_L);
+	}
+	while (freq->work && !freq->coming) {
+		struct kthread_work *work = freq->work;
+
+		freq->work = NULL;
+		work->func(work);
+	}
+	return 0;
+}
+
+fg_s64 fg_frequency_work(u32 cpu, u64 now, u32 number);
+fg_s64 fg_frequency_work(u32 cpu, u64 now, u32 number) { return FG_CALL(cpu, now, fg_frequency_work_body(number)); }
+
+static fg_s64 fg_policy_new_body(const struct fg_freq_policy *how)
+{
+	struct fg_freq *freq;
+	u32 *points;
+	u32 row;
+
+	if (!how->cpus || !how->points || fg_freq_count == NR_CPUS)
+		return -EINVAL;
+	freq = fg_allocate(sizeof(*freq));
+	points = fg_allocate(how->points * sizeof(*points));
+	memcpy(points, how->khz, how->points * sizeof(*points));
+	freq->points = points;
+	freq->count = how->points;
+	freq->latency = how->latency;
+	freq->policy.cpu = how->cpu[0];
+	freq->policy.cpuinfo.min_freq = points[0];
+	freq->policy.cpuinfo.max_freq = points[how->points - 1];
+	freq->policy.cpuinfo.transition_latency = how->latency;
+	freq->policy.fast_switch_possible = how->fast_switch;
+	/* A register is one of the CPU itself; the thread of a policy can be woken from everywhere. */
+	freq->policy.dvfs_possible_from_any_cpu = !how->fast_switch;
+	if (!zalloc_cpumask_var(&freq->policy.cpus, GFP_KERNEL) || !zalloc_cpumask_var(&freq->policy.related_cpus, GFP_KERNEL))
+		return -ENOMEM;
+	for (row = 0; row < how->cpus; row++) {
+		if (how->cpu[row] >= fg_cpus)
+			return -EINVAL;
+		cpumask_set_cpu(how->cpu[row], freq->policy.cpus);
+		cpumask_set_cpu(how->cpu[row], freq->policy.related_cpus);
+	}
+	fg_freqs[fg_freq_count++] = freq;
+	return fg_freq_count - 1;
+}
+
+fg_s64 fg_policy_new(u32 cpu, u64 now, const struct fg_freq_policy *how);
+fg_s64 fg_policy_new(u32 cpu, u64 now, const struct fg_freq_policy *how) { return FG_CALL(cpu, now, fg_policy_new_body(how)); }
+
+/* What limits on frequencies take of the capacity of the CPUs. */
+static void fg_set_pressure(struct fg_freq *freq)
+{
+#ifdef FG_HAS_CPUFREQ_PRESSURE
+	int cpu;
+
+	for_each_cpu(cpu, freq->policy.cpus)
+		per_cpu(cpufreq_pressure, cpu) =
+			fg_capacity[cpu] - fg_capacity[cpu] * freq->policy.max / freq->policy.cpuinfo.max_freq;
+#endif
+}
+
+/* A governor is stopped and given up before another one begins, also if it is the same with other tunables. */
+static fg_s64 fg_govern_body(u32 number, const struct fg_governor *how)
+{
+	struct fg_freq *freq = fg_freq(number);
+	struct cpufreq_policy *policy;
+	int wrong;
+
+	if (!freq || !how->min_khz || how->min_khz > how->max_khz || !how->cur_khz)
+		return -EINVAL;
+	policy = &freq->policy;
+	if (policy->governor) {
+		policy->governor->stop(policy);
+		policy->governor->exit(policy);
+		policy->governor = NULL;
+		freq->worker = NULL;
+	}
+	policy->min = how->min_khz;
+	policy->max = how->max_khz;
+	policy->cur = how->cur_khz;
+	freq->rate_limit_us = how->rate_limit_us;
+	fg_set_pressure(freq);
+	if (!how->schedutil)
+		return how->begin_khz ? __cpufreq_driver_target(policy, how->begin_khz, CPUFREQ_RELATION_L) : 0;
+	policy->governor = fg_governor_named("schedutil");
+	if (!policy->governor)
+		return -ENOENT;
+	fg_sets_up = freq;
+	wrong = policy->governor->init(policy);
+	fg_sets_up = NULL;
+	if (wrong)
+		return wrong;
+	wrong = policy->governor->start(policy);
+	if (wrong)
+		return wrong;
+	policy->governor->limits(policy);
+	return 0;
+}
+
+fg_s64 fg_govern(u32 cpu, u64 now, u32 number, const struct fg_governor *how);
+fg_s64 fg_govern(u32 cpu, u64 now, u32 number, const struct fg_governor *how)
+{
+	return FG_CALL(cpu, now, fg_govern_body(number, how));
+}
+
+fg_s64 fg_view_policy(u32 number, struct fg_policy_view *view);
+fg_s64 fg_view_policy(u32 number, struct fg_policy_view *view)
+{
+	const struct fg_freq *freq = fg_freq(number);
+
+	if (!freq)
+		return -EINVAL;
+	*view = (struct fg_policy_view) {
+		.cur_khz = freq->policy.cur, .coming_khz = freq->coming, .waits = freq->work != NULL || freq->next, .changes = freq->changes,
+	};
+	return 0;
+}
