@@ -60,6 +60,8 @@ pub struct Rq {
     pub online: bool,
     /// Woken tasks that another CPU chose this one for and left to it to queue, oldest first.
     pub(crate) wake_list: Vec<TaskId>,
+    /// The stopper stands on that list, too.
+    pub(crate) stopper_on_list: bool,
     /// The CPU to which this one last sent a real-time or deadline task, of several that were equally good.
     ///
     /// Kernel: cpumask.c distribute_cpu_mask_prev, v5.7–
@@ -234,7 +236,12 @@ impl Rq {
     /// Kernel: core.c idle_cpu(), v4.12–
     #[inline]
     pub(crate) fn idle(&self) -> bool {
-        self.curr.is_none() && !self.stop_running && self.nr_running == 0 && self.wake_list.is_empty()
+        self.curr.is_none() && !self.stop_running && self.nr_running == 0 && !self.ttwu_pending()
+    }
+    /// Whether somebody who was woken waits for the CPU to queue it.
+    #[inline]
+    pub(crate) fn ttwu_pending(&self) -> bool {
+        self.stopper_on_list || !self.wake_list.is_empty()
     }
     /// Whether the running task gives way on its return to user mode.
     #[inline]

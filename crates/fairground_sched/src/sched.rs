@@ -384,6 +384,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         watchdog_due: false,
         online: true,
         wake_list: Vec::with_capacity(WAKE_LIST),
+        stopper_on_list: false,
         last_spread: 0,
         cfsb_csd: Vec::new(),
         leaf_cfs_rqs: Vec::new(),

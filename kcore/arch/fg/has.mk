@@ -6,7 +6,9 @@ fg-has = $(if $(shell grep -qsE '$(3)' $(srctree)/$(2) && echo y),-DFG_HAS_$(1))
 FG_HAS := \
 	$(call fg-has,ARCH_ATOMIC,include/linux/atomic.h,linux.atomic.atomic-instrumented) \
 	$(call fg-has,ARCH_RESCHEDULE,include/linux/smp.h,arch_smp_send_reschedule) \
+	$(call fg-has,BALANCE_PUSH,kernel/sched/core.c,void balance_push.struct rq) \
 	$(call fg-has,BASE_SLICE,kernel/sched/sched.h,sysctl_sched_base_slice) \
+	$(call fg-has,BURST,kernel/sched/sched.h,burst;) \
 	$(call fg-has,CGROUP_FORK,include/linux/sched/task.h,sched_cgroup_fork) \
 	$(call fg-has,CPUFREQ_PRESSURE,include/linux/cpufreq.h,DECLARE_PER_CPU.unsigned long. cpufreq_pressure) \
 	$(call fg-has,DEADLINE,include/linux/sched.h,vlag;) \
@@ -15,6 +17,7 @@ FG_HAS := \
 	$(call fg-has,FAIR_SERVER,kernel/sched/sched.h,fair_server;) \
 	$(call fg-has,FORK_PLACE,kernel/sched/fair.c,place_entity.cfs_rq. se. (1|ENQUEUE_INITIAL).;) \
 	$(call fg-has,GET_TIME,include/linux/hrtimer_defs.h $(srctree)/include/linux/hrtimer.h,ktime_t.*.get_time..void.;) \
+	$(call fg-has,GET_WCHAN,include/linux/sched.h,long get_wchan.) \
 	$(call fg-has,HIGHRES_KEY,include/linux/hrtimer.h,hrtimer_highres_enabled_key) \
 	$(call fg-has,HRTIMER_SETUP,include/linux/hrtimer.h,void hrtimer_setup.) \
 	$(call fg-has,H_NR_QUEUED,kernel/sched/sched.h,h_nr_queued;) \
@@ -31,6 +34,7 @@ FG_HAS := \
 	$(call fg-has,NUM_POSSIBLE,include/linux/cpumask.h,__num_possible_cpus) \
 	$(call fg-has,PRINTK_INDEX,include/linux/printk.h,int _printk.) \
 	$(call fg-has,RANDOM_INT_LENGTH,include/linux/random.h,get_random_bytes.void .buf. int nbytes) \
+	$(call fg-has,RECLAIM_DISTANCE,kernel/sched/topology.c,^int .*node_reclaim_distance) \
 	$(call fg-has,SCHED_TICK,include/linux/sched.h,void sched_tick.) \
 	$(call fg-has,SET_NR_CPU_IDS,include/linux/cpumask.h,set_nr_cpu_ids) \
 	$(call fg-has,SOFTIRQ_VOID,include/linux/interrupt.h,open_softirq.int nr. void ..action..void.) \
@@ -39,5 +43,6 @@ FG_HAS := \
 	$(call fg-has,VDSO_PAGE,include/vdso/page.h,define.PAGE_SHIFT) \
 	$(call fg-has,ZERO_PAGE,include/linux/pgtable.h,define ZERO_PAGE) \
 	$(call fg-has,ZERO_VRUNTIME,kernel/sched/sched.h,zero_vruntime;) \
+	$(call fg-has,UNDERSCORED_LOCK,kernel/sched/sched.h,raw_spinlock_t.*__lock;) \
 	$(call fg-has,UNDERSCORED_STATE,include/linux/sched.h,__state;) \
 	$(call fg-has,UTIL_EST_PAIR,include/linux/sched.h,struct util_est .)

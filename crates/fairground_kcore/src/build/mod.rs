@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use tree::{Hash, Tree};
 
 /// The series that the shim was tried with.
-pub const TRIED: &[&str] = &["6.1", "6.12", "6.18", "7.2"];
+pub const TRIED: &[&str] = &["5.10", "6.1", "6.12", "6.18", "7.2"];
 
 /// What is to be built.
 #[derive(Clone, Debug)]

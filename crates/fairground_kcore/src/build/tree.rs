@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 /// What a build needs of a tree. Anything else may be missing.
 const NEEDED: &[&str] =
     &["Makefile", "Kconfig", "kernel/sched/sched.h", "kernel/sched/fair.c", "include/linux/sched.h", "scripts"];
-/// Headers that appeared with what the shim stands on; a tree without them is too old.
-const TOO_OLD: &[(&str, &str)] = &[
-    ("include/linux/atomic/atomic-instrumented.h", "atomic operations with the prefix arch_ (since v5.14)"),
-    ("kernel/sched/build_policy.c", "kernel/sched in four units (since v5.18)"),
-];
+/// What the shim stands on: a file, a word of it, and what a tree without that lacks.
+const TOO_OLD: &[(&str, &str, &str)] =
+    &[("include/asm-generic/vmlinux.lds.h", "SCHED_DATA", "an order of scheduling classes by the linker (since v5.9)")];
 /// What a change of the scheduler can be in, and so what the key of the cache is made from.
 const DECIDES: &[&str] = &[
     "Makefile",
@@ -53,7 +51,7 @@ impl Tree {
             fs::read_to_string(path.join("Makefile")).map_err(|error| format!("`{shown}/Makefile` cannot be read: {error}"))?;
         let release = release(&makefile)
             .ok_or_else(|| format!("`{shown}/Makefile` has no VERSION and PATCHLEVEL, so it is no kernel's"))?;
-        let lacks: Vec<&str> = TOO_OLD.iter().filter(|row| !path.join(row.0).exists()).map(|row| row.1).collect();
+        let lacks: Vec<&str> = TOO_OLD.iter().filter(|row| !has(&path.join(row.0), row.1)).map(|row| row.2).collect();
         if !lacks.is_empty() {
             return Err(format!("`{shown}` has release {release}, which is not supported, as it lacks {}", lacks.join(" and ")));
         }
@@ -68,6 +66,10 @@ impl Tree {
         }
         Ok(hash.text())
     }
+}
+
+fn has(file: &Path, word: &str) -> bool {
+    fs::read_to_string(file).is_ok_and(|text| text.contains(word))
 }
 
 fn release(makefile: &str) -> Option<String> {

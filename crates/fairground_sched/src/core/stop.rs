@@ -2,8 +2,10 @@
 //! another CPU that cannot take a running task away by itself.
 
 use crate::core::{Leaving, Switch};
-use crate::ctx::Ctx;
+use crate::ctx::{Ctx, Request};
+use crate::seam::StopperWakeup;
 use crate::{BalanceStep, Sched};
+use fairground_model::features::Feat;
 use fairground_stdx::CpuId;
 
 impl Sched {
@@ -17,6 +19,19 @@ impl Sched {
         self.topology.overload |= rq.nr_running == 1;
     }
 
+    /// The stopper of another CPU is wanted there: the CPU is told, or gets it on its wake list.
+    ///
+    /// Kernel: stop_machine.c stop_one_cpu_nowait(), core.c ttwu_queue(), v4.12–
+    pub(crate) fn ask_for_stopper(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let lists = self.profile.stopper_wakeup == StopperWakeup::WakeList && self.profile.feats.has(Feat::TTWU_QUEUE);
+        if !lists || self.topology.cpus_share_cache(cx.cpu, cpu) {
+            let at = cx.clock();
+            cx.requests.push(Request::Stop { cpu, at });
+            return;
+        }
+        self.put_on_wake_list(cx, cpu, |rq| rq.stopper_on_list = true);
+    }
+
     /// The watchdog's timer has run out on `cpu`, which is on line: its stopper shall show that it still gets the CPU.
     ///
     /// Kernel: watchdog.c watchdog_timer_fn(), softlockup_fn(), v4.20– (a real-time thread before)
@@ -28,7 +43,8 @@ impl Sched {
     /// Whether the stopper of `cpu` has something to do: to push a task, or to please the watchdog.
     #[inline]
     pub fn stop_work_due(&self, cpu: CpuId) -> bool {
-        self.rqs[cpu].watchdog_due || self.rqs[cpu].lb.push_cpu.is_some()
+        let rq = &self.rqs[cpu];
+        rq.watchdog_due || (rq.lb.push_cpu.is_some() && !rq.stopper_on_list)
     }
 
     /// The stopper of `cx.cpu` runs, one phase of it. The task that ran there is put down by then.

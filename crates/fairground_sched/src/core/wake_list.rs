@@ -2,6 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
+use crate::rq::Rq;
 use fairground_model::Op;
 use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, TaskId};
@@ -47,16 +48,21 @@ impl Sched {
         // All that the list tells of a wake-up is whether the task changed its CPU.
         self.tasks[task].sched_remote_wakeup = migrated;
         self.tasks[task].wakes_sync = false;
+        self.put_on_wake_list(cx, cpu, |rq| rq.wake_list.push(task));
+    }
+
+    pub(super) fn put_on_wake_list(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, put: impl FnOnce(&mut Rq)) {
         cx.meter.count(Op::WakeListAdd);
-        self.rqs[cpu].wake_list.push(task);
+        let is_first = !self.rqs[cpu].ttwu_pending();
+        put(&mut self.rqs[cpu]);
         self.note_idleness(cpu);
         self.lines.write(cx, cpu);
-        if self.rqs[cpu].wake_list.len() == 1 {
+        if is_first {
             self.interrupt_cpu(cx, cpu, |cpu, at| Request::WakeListIpi { cpu, at });
         }
     }
 
-    /// Queues the tasks on the wake list of `cx.cpu`.
+    /// Queues the tasks on the wake list of `cx.cpu`, and its stopper, for which it does not matter when it comes among them.
     ///
     /// Kernel: core.c sched_ttwu_pending(), v4.12–
     pub fn sched_ttwu_pending(&mut self, cx: &mut Ctx<'_, '_>) {
@@ -71,12 +77,16 @@ impl Sched {
         }
         list.clear();
         self.rqs[cx.cpu].wake_list = list;
+        if std::mem::take(&mut self.rqs[cx.cpu].stopper_on_list) {
+            cx.meter.count(Op::WakeListTask);
+            self.wake_stopper(cx.cpu);
+        }
         self.note_idleness(cx.cpu);
     }
 
     /// Whether woken tasks wait for `cpu` to queue them (ttwu_pending).
     #[inline]
     pub fn ttwu_pending(&self, cpu: CpuId) -> bool {
-        !self.rqs[cpu].wake_list.is_empty()
+        self.rqs[cpu].ttwu_pending()
     }
 }

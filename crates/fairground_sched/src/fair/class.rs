@@ -7,8 +7,9 @@ use crate::ctx::Ctx;
 use crate::fair::group::Tell;
 use crate::sched::load_weight;
 use crate::seam::TickPreempt;
-use crate::seam::{FirstSet, MigrateDetach, ProtectionSet};
+use crate::seam::{FirstSet, IdlePolicyLoad, MigrateDetach, ProtectionSet};
 use crate::task::TaskState;
+use fairground_model::Policy;
 use fairground_stdx::{CpuId, Ns, SeId, TaskId};
 
 /// Why an entity is set to run.
@@ -200,13 +201,17 @@ impl Sched {
         self.remove_entity_load_avg(cx, self.tasks[task].se);
     }
 
-    /// The weight of a task follows its nice value and policy.
+    /// The weight of a task follows its nice value and policy. What has not started is made with that weight.
     ///
     /// Kernel: core.c set_load_weight(), fair.c reweight_task(), v4.12–
     pub(crate) fn reweight_task(&mut self, task: TaskId) {
-        let se = self.tasks[task].se;
-        let load = load_weight(self.tasks[task].policy, self.tasks[task].nice);
-        self.reweight_entity(se, load);
+        let row = &self.tasks[task];
+        let (se, load) = (row.se, load_weight(row.policy, row.nice));
+        let stays = self.profile.idle_policy_load == IdlePolicyLoad::Stays;
+        match stays && row.policy == Policy::Idle && row.state != TaskState::New {
+            true => self.ses[se].load = load,
+            false => self.reweight_entity(se, load),
+        }
     }
 
     /// The entity of a task.

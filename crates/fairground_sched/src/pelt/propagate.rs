@@ -143,10 +143,8 @@ impl PeltFamily {
         let load_sum = weight * runnable_sum;
         let load_avg = load_sum / divider;
         let delta_avg = load_avg as i64 - se.load_avg as i64;
-        if self == PeltFamily::DSynced {
-            se.load_sum = runnable_sum;
-        }
-        if self.counts_tasks() && delta_avg == 0 {
+        // The stable kernel 5.10 makes the sums anew also if the average stays.
+        if matches!(self, PeltFamily::D | PeltFamily::DWhole) && delta_avg == 0 {
             return;
         }
         let delta_sum = load_sum as i64 - (weight * se.load_sum) as i64;
@@ -239,6 +237,19 @@ mod tests {
         let before = (parent, se);
         PeltFamily::C.propagate_runnable(&mut parent, &mut se, &SchedAvg::default());
         assert_eq!((parent, se), before);
+    }
+
+    /// The average does not move, as 1 more of 47,742 is less than 1. The stable kernel 5.10 makes the queue's sum anew all the same.
+    #[test]
+    fn sums_are_made_anew_in_v5_10_although_the_average_stays() {
+        for (family, sum) in [(PeltFamily::DSynced, 100 * (47_742 - 1024)), (PeltFamily::D, 5)] {
+            let mut parent = SchedAvg { load_avg: 100, load_sum: 5, ..SchedAvg::default() };
+            let mut se = SchedAvg { load_sum: 1000, ..SchedAvg::default() };
+            let entity = GroupEntity { se: &mut se, weight: 1, runnable_weight: 1, on_rq: true };
+            let group = SchedAvg::default();
+            family.propagate_load(PeltClockRule::RqClockPelt, &mut parent, entity, (&group, 1), 1, 1024);
+            assert_eq!((parent.load_avg, parent.load_sum), (100, sum), "{family:?}");
+        }
     }
 
     #[test]

@@ -17,6 +17,15 @@ seams! {
     }
     history { v(4, 12) => A, v(4, 20) => B, v(5, 1) => C, v(5, 7) => DSynced, v(5, 17) => D, v(7, 0) => DWhole, }
 
+    /// What becomes of the load of a task that takes the policy SCHED_IDLE.
+    IdlePolicyLoad = idle_policy_load {
+        Stays "stays"
+            "Its weight changes, and its average when it is aged next. Its queue keeps the difference until that has decayed.",
+        Rescaled "rescaled" "It goes by the new weight at once, on its queue too, as with a nice value.",
+    }
+    // v6.11, and before in the stable kernels 6.1 (read in 6.1.187) and 6.6; 5.10.223 has the first.
+    history { v(4, 12) => Stays, v(6, 1) => Rescaled, }
+
     /// Which time load tracking reads, and what becomes of idle time that a slow CPU did not have.
     PeltClockRule = pelt_clock {
         ScaledContribution "scaled-contribution" "Load tracking reads clock_task; contributions are scaled instead of time.",

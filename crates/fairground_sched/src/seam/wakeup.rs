@@ -14,6 +14,14 @@ seams! {
     }
     history { v(4, 12) => OtherCache, v(5, 8) => OnCpu, v(6, 0) => IdleTarget, }
 
+    /// Who queues the stopper of a CPU that shares no cache with the CPU that asks for it.
+    StopperWakeup = stopper_wakeup {
+        WakeList "wake-list" "Its own CPU, at an interrupt, as any task that is woken there.",
+        AtOnce "at-once" "The CPU that asks for it.",
+    }
+    // The first was read in 5.10.223 and 6.1.187, the second in 6.12.107, 6.18.15 and 7.2.13.
+    history { v(4, 12) => WakeList, v(6, 12) => AtOnce, }
+
     /// What ends an idle time of a CPU, whose length goes into the average.
     IdleTimeEnd = idle_time_end {
         WakeUp "wake-up" "A wake-up that queues a task there.",

@@ -218,6 +218,14 @@ const OPEN: &[Row] = &[
     ("7.2", Told::Tasks, 40, &[]),
     ("7.2", Told::Groups, 40, &[]),
     ("7.2", Told::Quotas, 40, &[]),
+    ("5.10", Told::Tasks, 40, &[(39, "vruntime")]),
+    ("5.10", Told::Groups, 40, &[(16, "runs"), (39, "vruntime")]),
+    (
+        "5.10",
+        Told::Quotas,
+        40,
+        &[(6, "load_sum"), (8, "load_avg"), (16, "runnable_avg"), (17, "load_avg"), (36, "load_avg"), (39, "vruntime")],
+    ),
     (
         "6.12",
         Told::RealTime,
@@ -287,13 +295,8 @@ const OPEN: &[Row] = &[
             (37, "dl_runtime"),
         ],
     ),
-    ("6.1", Told::Deadline, 40, &[(10, "nr_running"), (16, "nr_running"), (30, "nr_running"), (37, "nr_running")]),
-    (
-        "6.1",
-        Told::RealTime,
-        40,
-        &[(0, "last_update"), (4, "nr_running"), (9, "nr_running"), (10, "nr_running"), (16, "nr_running"), (24, "last_update")],
-    ),
+    ("6.1", Told::Deadline, 40, &[(10, "dl_util_avg"), (16, "vruntime")]),
+    ("6.1", Told::RealTime, 40, &[(0, "last_update"), (10, "avg_idle"), (24, "last_update")]),
 ];
 
 #[test]

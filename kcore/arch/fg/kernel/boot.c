@@ -26,7 +26,9 @@ unsigned int nr_node_ids = MAX_NUMNODES, nr_online_nodes = 1;
 u64 jiffies_64 = INITIAL_JIFFIES;
 enum system_states system_state = SYSTEM_SCHEDULING;
 bool static_key_initialized = true;
+#ifndef FG_HAS_RECLAIM_DISTANCE
 int node_reclaim_distance = RECLAIM_DISTANCE;
+#endif
 
 /* Row 1 + n has bit n in its first word: cpumask_of() shifts the start of the row instead of the bit. */
 #define FG_BIT(n) [1 + (n)] = { 1ul << (n) }

@@ -85,7 +85,8 @@ void fg_grace_period(void);
 void fg_stopper_boot(int cpu);
 void fg_stopper_works(void);
 
-/* hotplug.c */
+/* hotplug.c. Trees have the mask of dying CPUs from v5.13 on. */
+extern struct cpumask __cpu_dying_mask;
 void fg_online(int cpu);
 void fg_die_if_empty(void);
 

@@ -4,6 +4,7 @@
  *
  * A CPU that goes is closed to newcomers at once. Its tasks leave one by one: each schedule() there gives the CPU to the stopper,
  * which puts the task that was to run elsewhere. When nobody is left, which an ordinary schedule() finds, the CPU dies.
+ * Up to v5.10 the CPU dies at its next schedule(), and sched_cpu_dying() puts all tasks elsewhere at once.
  */
 #include "fg.h"
 #include <linux/cpu.h>
@@ -11,13 +12,15 @@
 #include <linux/smp.h>
 #include <linux/stop_machine.h>
 
+static bool fg_is_dying(int cpu) { return cpumask_test_cpu(cpu, &__cpu_dying_mask); }
+
 void fg_online(int cpu)
 {
 	cpumask_set_cpu(cpu, &__cpu_online_mask);
 	atomic_inc(&__num_online_cpus);
 }
 
-/* The last steps, by the stopper: nobody else is runnable. */
+/* The last steps, by the stopper: nobody else is runnable, or is to stay. */
 static int fg_die(void *nothing)
 {
 	cpumask_clear_cpu(fg_cpu, &__cpu_online_mask);
@@ -28,23 +31,30 @@ static int fg_die(void *nothing)
 	return 0;
 }
 
-/* After each schedule(): a CPU on its way off line that has nothing left to run. */
-void fg_die_if_empty(void)
+static void fg_begin_to_die(void)
 {
 	static struct cpu_stop_work works[NR_CPUS];
 
-	if (!cpu_dying(fg_cpu) || !cpu_online(fg_cpu) || !is_idle_task(current) || cpu_rq(fg_cpu)->nr_running)
-		return;
 	stop_one_cpu_nowait(fg_cpu, fg_die, NULL, &works[fg_cpu]);
-	schedule_idle();
-	fg_stopper_works();
+	if (is_idle_task(current)) {
+		schedule_idle();
+		fg_stopper_works();
+	}
+}
+
+/* After each schedule(): a CPU on its way off line that has nothing left to run. */
+void fg_die_if_empty(void)
+{
+	if (!fg_is_dying(fg_cpu) || !cpu_online(fg_cpu) || !is_idle_task(current) || cpu_rq(fg_cpu)->nr_running)
+		return;
+	fg_begin_to_die();
 }
 
 static fg_s64 fg_hotplug_body(u32 on)
 {
 	int wrong;
 
-	if (!!on != cpu_dying(fg_cpu))
+	if (!!on != fg_is_dying(fg_cpu))
 		return -EINVAL;
 	if (on) {
 		cpumask_clear_cpu(fg_cpu, &__cpu_dying_mask);
@@ -60,10 +70,14 @@ static fg_s64 fg_hotplug_body(u32 on)
 		cpumask_clear_cpu(fg_cpu, &__cpu_dying_mask);
 		return wrong;
 	}
+#ifndef FG_HAS_BALANCE_PUSH
+	fg_begin_to_die();
+#else
 	if (is_idle_task(current) && !cpu_rq(fg_cpu)->nr_running)
 		fg_die_if_empty();
 	else
 		resched_cpu(fg_cpu);
+#endif
 	return 0;
 }
 

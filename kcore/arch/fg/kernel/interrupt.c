@@ -27,10 +27,13 @@ void arch_send_call_function_ipi_mask(const struct cpumask *mask)
 		fg_request(FG_CALL, cpu, 0, 0);
 }
 
+/* The tree's own question came with v5.11. */
+static bool fg_is_pending(struct irq_work *work) { return atomic_read(&work->node.a_flags) & IRQ_WORK_PENDING; }
+
 /* A work for another CPU lies on the list of function calls there, as those of the tree do. */
 bool irq_work_queue_on(struct irq_work *work, int cpu)
 {
-	if (irq_work_is_pending(work))
+	if (fg_is_pending(work))
 		return false;
 	atomic_or(IRQ_WORK_CLAIMED | CSD_TYPE_IRQ_WORK, &work->node.a_flags);
 	__smp_call_single_queue(cpu, &work->node.llist);
@@ -65,7 +68,7 @@ void irq_work_single(void *place)
 
 	atomic_andnot(IRQ_WORK_PENDING, &work->node.a_flags);
 	work->func(work);
-	if (!irq_work_is_pending(work))
+	if (!fg_is_pending(work))
 		atomic_andnot(IRQ_WORK_BUSY, &work->node.a_flags);
 }
 

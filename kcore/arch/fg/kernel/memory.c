@@ -64,12 +64,37 @@ void kfree(const void *block)
 	fg_free[class] = (void *)block;
 }
 
+struct kmem_cache { unsigned int size; };
+
+/*
+ * Up to v6.0, and without tracers, kmalloc() of a constant size is the tree's own inline function: it takes the cache of that
+ * size from a table. Row 1 is of 96 bytes, row 2 of 192, and all others of 1 << row.
+ */
+#if !defined(FG_HAS_NOPROF) && !defined(FG_HAS_KMALLOC_TRACE) && !defined(CONFIG_TRACING)
+struct kmem_cache *kmalloc_caches[NR_KMALLOC_TYPES][KMALLOC_SHIFT_HIGH + 1];
+
+static void fg_fill_caches(void)
+{
+	static struct kmem_cache caches[KMALLOC_SHIFT_HIGH + 1];
+	int type, row;
+
+	for (row = 0; row <= KMALLOC_SHIFT_HIGH; row++) {
+		caches[row].size = row == 1 ? 96 : row == 2 ? 192 : 1u << row;
+		for (type = 0; type < NR_KMALLOC_TYPES; type++)
+			kmalloc_caches[type][row] = &caches[row];
+	}
+}
+#else
+static void fg_fill_caches(void) { }
+#endif
+
 /* The copies of the tree's per-CPU data, one per CPU, and room behind each for what is asked at run time. */
 void fg_place_cpus(int count)
 {
 	size_t bytes = __per_cpu_end - __per_cpu_start;
 	int cpu;
 
+	fg_fill_caches();
 	fg_dynamic = ALIGN(bytes, FG_LINE);
 	for (cpu = 0; cpu < count; cpu++) {
 		char *area = fg_carve(fg_dynamic + FG_DYNAMIC);
@@ -93,8 +118,6 @@ static void __percpu *fg_per_cpu(size_t bytes)
 void free_percpu(void __percpu *place) { }
 
 /* The tree's names for the same thing: they grew suffixes when allocations began to be accounted by place. */
-struct kmem_cache { unsigned int size; };
-
 #ifdef FG_HAS_NOPROF
 void *__kmalloc_noprof(size_t bytes, gfp_t flags) { return fg_allocate(bytes); }
 #ifdef FG_HAS_KMALLOC_BUCKETS
@@ -114,7 +137,7 @@ void *__kmalloc_node(size_t bytes, gfp_t flags, int node) { return fg_allocate(b
 #ifdef FG_HAS_KMALLOC_TRACE
 void *kmalloc_trace(struct kmem_cache *cache, gfp_t flags, size_t bytes) { return fg_allocate(bytes); }
 void *kmalloc_node_trace(struct kmem_cache *cache, gfp_t flags, int node, size_t bytes) { return fg_allocate(bytes); }
-#else
+#elif defined(CONFIG_TRACING)
 void *kmem_cache_alloc_trace(struct kmem_cache *cache, gfp_t flags, size_t bytes) { return fg_allocate(bytes); }
 void *kmem_cache_alloc_node_trace(struct kmem_cache *cache, gfp_t flags, int node, size_t bytes) { return fg_allocate(bytes); }
 #endif

@@ -10,6 +10,12 @@
  */
 #include "fg.h"
 
+#ifdef FG_HAS_UNDERSCORED_LOCK
+#define FG_RQ_LOCK __lock
+#else
+#define FG_RQ_LOCK lock
+#endif
+
 /* A balance of 512 idle CPUs by one of them, over four levels of domains. */
 #define FG_SEEN (1 << 20)
 
@@ -21,7 +27,7 @@ static u32 fg_last, fg_reaches;
 
 void fg_seen_boot(void)
 {
-	fg_first_lock = (unsigned long)&cpu_rq(0)->__lock;
+	fg_first_lock = (unsigned long)&cpu_rq(0)->FG_RQ_LOCK;
 	fg_apart = fg_cpus > 1 ? __per_cpu_offset[1] - __per_cpu_offset[0] : sizeof(struct rq);
 	fg_locks_span = fg_cpus * fg_apart;
 }

@@ -16,6 +16,9 @@ struct fg_stopper {
 
 static struct fg_stopper fg_stoppers[NR_CPUS];
 
+/* Up to v5.10 no header has it. */
+void sched_set_stop_task(int cpu, struct task_struct *task);
+
 void fg_stopper_boot(int cpu)
 {
 	struct task_struct *task = fg_new_task("stopper");

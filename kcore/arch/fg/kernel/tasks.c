@@ -6,7 +6,12 @@
  * repaired here: the parent is always the first task as it was linked, so that a child does not depend on who ran.
  */
 #include "fg.h"
+#if __has_include(<linux/resume_user_mode.h>)
 #include <linux/resume_user_mode.h>
+#else
+#include <linux/tracehook.h>
+#define resume_user_mode_work tracehook_notify_resume
+#endif
 #include <linux/sched/task.h>
 #include <uapi/linux/sched/types.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the engine may look at between two calls. Views change nothing; a field that a tree lacks is 0. */
 #include "fg.h"
-#include <linux/task_work.h>
 
 /* What a task is expected to use when it runs again, or the sum of that on a queue. */
 static u32 fg_util_est(const struct sched_avg *avg)
@@ -185,7 +184,7 @@ fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view)
 	shared = rcu_dereference_raw(per_cpu(sd_llc_shared, cpu));
 	view->nr_idle_scan = shared ? shared->nr_idle_scan : 0;
 #endif
-	view->user_works = task_work_pending(fg_running[cpu]);
+	view->user_works = fg_running[cpu]->task_works != NULL;
 	fg_view_rt(rq, view);
 	fg_view_dl(rq, view);
 #ifdef CONFIG_UCLAMP_TASK
@@ -207,10 +206,12 @@ fg_s64 fg_view_quota(u32 number, struct fg_quota_view *view)
 #ifdef CONFIG_CFS_BANDWIDTH
 	view->quota = group->cfs_bandwidth.quota == RUNTIME_INF ? FG_UNLIMITED : group->cfs_bandwidth.quota;
 	view->period = ktime_to_ns(group->cfs_bandwidth.period);
-	view->burst = group->cfs_bandwidth.burst;
 	view->nr_periods = group->cfs_bandwidth.nr_periods;
 	view->nr_throttled = group->cfs_bandwidth.nr_throttled;
 	view->throttled_time = group->cfs_bandwidth.throttled_time;
+#endif
+#if defined(CONFIG_CFS_BANDWIDTH) && defined(FG_HAS_BURST)
+	view->burst = group->cfs_bandwidth.burst;
 	view->nr_burst = group->cfs_bandwidth.nr_burst;
 	view->burst_time = group->cfs_bandwidth.burst_time;
 #endif

@@ -3,7 +3,7 @@
 use super::busiest_group::sched_asym_prefer;
 use super::{BalanceStep, BalanceWork, LbEnv, MigrationType};
 use crate::Sched;
-use crate::ctx::{Ctx, Request};
+use crate::ctx::Ctx;
 use crate::seam::{ActiveBalance, LbPinned};
 use crate::topology::{CpuIdleType, SdFlags};
 use fairground_model::Reason;
@@ -75,8 +75,7 @@ impl Sched {
         if newly {
             self.rqs[src].lb.push_cpu = Some(this);
             cx.decide(Reason::MigrateAskStopper, curr, this.get());
-            let at = cx.clock();
-            cx.requests.push(Request::Stop { cpu: src, at });
+            self.ask_for_stopper(cx, src);
         }
         if self.profile.active_balance != ActiveBalance::TaskCounts {
             let domain = &mut self.topology.domains[env.sd];

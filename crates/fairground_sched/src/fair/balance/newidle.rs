@@ -116,7 +116,7 @@ impl Sched {
         let cpu = cx.cpu;
         let measured = self.profile.newidle_cost == NewidleCost::Measured;
         let rq = &mut self.rqs[cpu];
-        if measured && !rq.wake_list.is_empty() {
+        if measured && rq.ttwu_pending() {
             return None;
         }
         rq.lb.idle_stamp = rq.clocks.clock;
@@ -267,7 +267,7 @@ impl Sched {
         let rq = &self.rqs[cx.cpu];
         let fed = match self.profile.should_we_balance {
             // A pending wake-up shows from v5.19 on; before, wakees of the same cache are never pending.
-            ShouldWeBalance::FirstIdle => rq.nr_running > 0 || !rq.wake_list.is_empty(),
+            ShouldWeBalance::FirstIdle => rq.nr_running > 0 || rq.ttwu_pending(),
             _ => !continue_balancing,
         };
         work.sd = self.topology.domains[sd].parent.filter(|_| !work.pulled && !fed);

@@ -28,7 +28,7 @@ impl Sched {
         }
         if env.idle == CpuIdleType::NewlyIdle {
             let rq = &self.rqs[dst];
-            return rule == ShouldWeBalance::FirstIdle || (rq.nr_running == 0 && rq.wake_list.is_empty());
+            return rule == ShouldWeBalance::FirstIdle || (rq.nr_running == 0 && !rq.ttwu_pending());
         }
         let mask = &self.topology.groups[self.topology.domains[env.sd].first_group].balance_mask;
         match self.first_idle(cx, env, mask) {

@@ -3,6 +3,7 @@
 pub(super) mod bench;
 mod beside_kernels;
 mod beside_more_kernels;
+mod beside_v5_10;
 mod cfs;
 mod eevdf;
 mod groups_beside_kernels;

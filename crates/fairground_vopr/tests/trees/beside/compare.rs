@@ -3,6 +3,7 @@
 use super::{BEGIN_NS, Beside};
 use fairground_kcore::{CpuView, IDLE, STOPPER, TaskView};
 use fairground_model::Policy;
+use fairground_model::features::Feat;
 use fairground_sched::fair::SchedEntity;
 use fairground_sched::pelt::SchedAvg;
 use fairground_sched::{Profile, SCHED_CLOCK_AT_START, Sched, TaskState};
@@ -49,12 +50,8 @@ impl Beside {
                 balance.next_balance as i64,
             );
             all.add(&who, "avg_idle", theirs.avg_idle_ns, balance.avg_idle);
-            all.add(
-                &who,
-                "nr_idle_scan",
-                Some(theirs.nr_idle_scan).filter(|_| ours.nr_idle_scan(cpu).is_some()),
-                ours.nr_idle_scan(cpu),
-            );
+            let scan = ours.nr_idle_scan(cpu).filter(|_| ours.profile().has_feature(Feat::SIS_UTIL));
+            all.add(&who, "nr_idle_scan", Some(theirs.nr_idle_scan).filter(|_| scan.is_some()), scan);
             self.real_time(ours, cpu, &theirs, &mut all);
             self.deadline(ours, cpu, &theirs, &mut all);
             if ours.uses_clamps() {
@@ -95,7 +92,8 @@ impl Beside {
     fn real_time(&self, ours: &Sched, cpu: CpuId, theirs: &CpuView, all: &mut Differences) {
         let (row, who) = (ours.rt_state(cpu), format!("CPU {}", cpu.get()));
         all.add(&who, "rt_nr_running", theirs.rt_nr_running, row.nr_running);
-        all.add(&who, "highest_prio", theirs.rt_highest, row.highest_prio.min(99));
+        // Nobody is 100 up to v5.10, and 99 since.
+        all.add(&who, "highest_prio", theirs.rt_highest.min(99), row.highest_prio.min(99));
         let first = (theirs.rt_first_pushable != 0).then(|| self.names.get(&theirs.rt_first_pushable.into()).copied());
         all.add(&who, "pushable", first, row.first_pushable.map(Some));
         all.add(&who, "rt_overloaded", theirs.rt_overloaded != 0, row.overloaded);

@@ -200,7 +200,9 @@ impl Beside {
     /// Gives a new group its limit. One file after the other must be valid in between: period, quota, burst.
     fn limit(&mut self, row: u32, limit: CpuMax) -> Result<(), CallError> {
         let Some(quota) = limit.quota else { return Ok(()) };
-        for (file, ns) in [("cfs_period_us", limit.period), ("cfs_quota_us", quota), ("cfs_burst_us", limit.burst)] {
+        // Up to v5.13 there is no file for a burst, and nobody has one.
+        let burst = Some(("cfs_burst_us", limit.burst)).filter(|row| row.1 > Ns::ZERO);
+        for (file, ns) in [("cfs_period_us", limit.period), ("cfs_quota_us", quota)].into_iter().chain(burst) {
             self.core.group_file(0, BOOT_NS, row, file, (ns.0 / 1000) as i64)?;
             self.take_requests();
         }

@@ -20,6 +20,9 @@ struct thread_struct { unsigned long nothing; };
 #define ARCH_HAS_PREFETCHW
 struct task_struct;
 unsigned long __get_wchan(struct task_struct *task);
+#ifndef FG_HAS_GET_WCHAN
+#define get_wchan(task) __get_wchan(task)
+#endif
 static inline void release_thread(struct task_struct *task) { }
 #endif
 #endif

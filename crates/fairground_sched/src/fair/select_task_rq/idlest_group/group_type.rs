@@ -173,7 +173,7 @@ impl Sched {
     /// Kernel: fair.c idle_cpu_without(), v5.5–
     fn idle_cpu_without(&self, cpu: CpuId, task: TaskId) -> bool {
         let rq = &self.rqs[cpu];
-        rq.curr.is_none_or(|curr| curr == task) && self.nr_running_without(cpu, task) == 0 && rq.wake_list.is_empty()
+        rq.curr.is_none_or(|curr| curr == task) && self.nr_running_without(cpu, task) == 0 && !rq.ttwu_pending()
     }
 }
 
