@@ -91,6 +91,26 @@ const NIGHTLY: &[(&str, Act)] = &[
         Act::Cargo(&["test", "--release", "--package", "fairground_vopr", "--features", "trees", "--test", "trees"], &[]),
     ),
     (
+        "random systems beside C",
+        Act::Cargo(
+            &[
+                "test",
+                "--release",
+                "--package",
+                "fairground_vopr",
+                "--features",
+                "trees",
+                "--test",
+                "trees",
+                "differ::census",
+                "--",
+                "--ignored",
+                "--nocapture",
+            ],
+            &[("FAIRGROUND_CENSUS", "1000..2000")],
+        ),
+    ),
+    (
         "a patch, from a tree to a verdict",
         Act::Cargo(
             &["test", "--release", "--package", "fairground_cli", "--features", "trees", "--test", "cli", "--", "kernel::"],

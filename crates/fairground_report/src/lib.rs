@@ -3,6 +3,7 @@
 //! Nothing here computes a result or decides anything; wall-clock time appears only where a caller
 //! hands it in.
 
+pub mod beside;
 pub mod compare;
 pub mod compare_traces;
 pub mod document;
@@ -21,6 +22,7 @@ pub mod timehist;
 pub mod units;
 pub mod waits;
 
+pub use beside::{Beside, Given, Side, SideRow};
 pub use compare::{CompareReport, CompareRow};
 pub use document::{Document, Input};
 pub use list::ListRow;

@@ -19,7 +19,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    fn json(self) -> Value {
+    pub(crate) fn json(self) -> Value {
         match self {
             Quantity::Number(value) => number(value),
             Quantity::Never => "never".into(),

@@ -1,5 +1,6 @@
 //! What a published experiment is, how it is made, and what it gives.
 
+use crate::over::Over;
 use fairground_report::{Input, Reproduction};
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
@@ -38,4 +39,6 @@ pub struct Experiment {
     pub takes_hours: bool,
     /// Runs it.
     pub run: fn(&ReproduceOptions, Control<'_>) -> Result<Reproduced, Error>,
+    /// What of it runs over kernel trees.
+    pub over: Over,
 }

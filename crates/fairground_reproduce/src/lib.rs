@@ -6,6 +6,7 @@ mod delay;
 mod experiment;
 mod incidents;
 mod kept;
+mod over;
 mod published;
 mod registry;
 mod runnable_propagation;
@@ -14,6 +15,7 @@ mod sis_util;
 mod task_throttle;
 
 pub use experiment::{Experiment, ReproduceOptions, Reproduced};
+pub use over::{Over, OverTrees, over_trees};
 pub use registry::{EXPERIMENTS, experiment_table, find};
 
 use fairground_model::Digest;

@@ -1,6 +1,7 @@
 //! All published experiments: a row each.
 
 use crate::experiment::Experiment;
+use crate::over::Over;
 use crate::{align_vruntime, clock_pelt, incidents, runnable_propagation, sis_util, task_throttle};
 use fairground_report::{ListRow, Table, list};
 use fairground_scenario::Error;
@@ -13,36 +14,46 @@ pub static EXPERIMENTS: &[Experiment] = &[
         sentence: "Scale invariance of load tracking (2018): times to a utilisation and to the top frequency; perf bench pipe, hackbench.",
         takes_hours: false,
         run: clock_pelt::run,
+        over: Over::Nothing("its kernel is v4.20, and the oldest tree that builds is of 5.10"),
     },
     Experiment {
         name: "align-vruntime",
         sentence: "Vruntime aligned to the last entity (RFC of 2018): the longest waits of hogs on one CPU and of a press on 12.",
         takes_hours: false,
         run: align_vruntime::run,
+        over: Over::Nothing(
+            "its kernels are v4.20 and that with a patch that was never merged, and the oldest tree that builds is of 5.10",
+        ),
     },
     Experiment {
         name: "runnable-propagation",
         sentence: "Runnable load of groups (2017): schbench in the root group, in a cgroup, and in a cgroup with the patch.",
         takes_hours: false,
         run: runnable_propagation::run,
+        over: Over::Nothing("its kernel is v4.12, and the oldest tree that builds is of 5.10"),
     },
     Experiment {
         name: "sis-util",
         sentence: "SIS_UTIL (2022): searches for an idle CPU that cost more than they gain; netperf, tbench, hackbench, schbench.",
         takes_hours: true,
         run: sis_util::run,
+        over: Over::Sides(&sis_util::OVER),
     },
     Experiment {
         name: "task-throttle",
         sentence: "Task-based throttling (2025): how long a timer hands out quota to 384 CPUs with 20,000 hogs in 2,202 groups.",
         takes_hours: false,
         run: task_throttle::run,
+        over: Over::Sides(&task_throttle::OVER),
     },
     Experiment {
         name: "incidents",
         sentence: "Published incidents of CPU limits (2016 to 2025): slices that expire, bursts, an ingress, a collector, requests at 800m.",
         takes_hours: false,
         run: incidents::run,
+        over: Over::Nothing(
+            "its kernels are v4.12 to v6.12, most of them older than 5.10; `run` takes a tree for a file of scenarios/incidents",
+        ),
     },
 ];
 

@@ -217,8 +217,9 @@ impl TreeCore {
             led.next = Some(row.ok_or_else(|| format!("kernel `{}`: CPU {cpu} runs task {next}, which nobody made", self.name))?);
         }
         let pulled = led.next.is_some_and(|task| self.homes.get(&task).is_none_or(|home| home.get() != cpu));
-        if pulled || stopped || self.has_urgent || before == IDLE || prev_state != PrevState::Running {
-            self.find_moved(led);
+        match pulled || stopped || self.has_urgent {
+            true => self.find_moved(led),
+            false => self.find_moved_between(cpu, led),
         }
         Ok(())
     }
@@ -285,6 +286,14 @@ impl TreeCore {
     /// A task of a higher class that was queued may have pushed others away.
     fn find_pushed(&mut self, led: &mut Led) {
         if self.has_urgent {
+            self.find_moved(led);
+        }
+    }
+
+    /// The same after a call on that CPU. Who goes from one queue to another does so under both locks, so nobody has if none of
+    /// another CPU was taken: with hundreds of tasks it costs more to look for them than all else.
+    fn find_moved_between(&mut self, cpu: u32, led: &mut Led) {
+        if self.asked.locked.iter().any(|locked| locked.get() != cpu) {
             self.find_moved(led);
         }
     }
@@ -379,7 +388,7 @@ impl LeadingCore for TreeCore {
                     let answer = self.core.softirq(cpu, now, number);
                     self.said(answer)?;
                 }
-                self.find_moved(led);
+                self.find_moved_between(cpu, led);
             }
             Entry::Ipi => {
                 let waiting = &mut self.waiting[site.cpu.index()];

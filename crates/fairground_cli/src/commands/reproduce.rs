@@ -4,7 +4,8 @@ use super::Example;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
-use fairground_reproduce::{self as reproduce, ReproduceOptions};
+use fairground::output::{ResultFiles, ResultKind};
+use fairground_reproduce::{self as reproduce, Experiment, ReproduceOptions};
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
@@ -19,12 +20,21 @@ pub(crate) struct Args {
     /// Keep each finished run of an experiment that takes hours in this folder, and take from it what this build has run before
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
+    /// Run what of it runs over these kernel trees, each beside our rules of its release
+    #[arg(long, value_name = "tree:NAME,...", value_delimiter = ',', conflicts_with_all = ["quick", "keep"])]
+    over: Vec<String>,
+    /// Of --over also write the rows; the ending chooses the format: .html (a page) or .json
+    #[arg(short, long = "output", value_name = "FILE", requires = "over")]
+    output: Vec<PathBuf>,
 }
+
+const KINDS: [ResultKind; 2] = [ResultKind::Html, ResultKind::Json];
 
 /// Examples of the help.
 pub(crate) const EXAMPLES: &[Example] = &[
     ("reproduce runnable-propagation --quick", "schbench in groups, with fewer rows, in some 10 s"),
     ("reproduce all", "all published experiments, in hours"),
+    ("reproduce sis-util --over tree:base", "what of it runs over a kernel tree, beside our rules of its release"),
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
@@ -33,6 +43,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         let hours = reproduce::EXPERIMENTS.iter().filter(|experiment| experiment.takes_hours).map(|experiment| experiment.name);
         let hint = format!("Experiments that take hours keep their runs: {}.", hours.collect::<Vec<_>>().join(", "));
         return Err(Error::one("--keep", format!("`{}` keeps no runs", args.name), hint));
+    }
+    if !args.over.is_empty() {
+        return over_trees(args, &experiments, json);
     }
     let bar = Bar::new("reproducing");
     let control = Control::new(interrupt::flag(), &bar);
@@ -58,4 +71,31 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(u8::from(!done.iter().all(|reproduced| reproduced.reproduction.holds())))
+}
+
+fn over_trees(args: &Args, experiments: &[&Experiment], json: bool) -> Result<u8, Error> {
+    let [experiment] = experiments else {
+        let hint = "Name one experiment: `fairground reproduce sis-util --over tree:NAME`.";
+        return Err(Error::one("--over", format!("`{}` stands for several experiments", args.name), hint));
+    };
+    let files = ResultFiles::open(&args.output, "reproduce", &KINDS)?;
+    let bar = Bar::new("reproducing");
+    let over = reproduce::over_trees(experiment, &args.over, Control::new(interrupt::flag(), &bar))?;
+    bar.finish();
+    let content = |kind| match kind {
+        ResultKind::Json => over.document().to_string(),
+        _ => over.page().to_string(),
+    };
+    for path in files.finish(!over.interrupted, |kind| content(kind).into_bytes())? {
+        show::written(&path);
+    }
+    match json {
+        true => show::document(&over.document())?,
+        false => show::summary_and_tables(&over.beside.summary(), &[over.beside.table()])?,
+    }
+    if over.interrupted {
+        eprintln!("interrupted: rows are missing");
+        return Ok(EXIT_INTERRUPTED);
+    }
+    Ok(0)
 }

@@ -172,6 +172,29 @@ fn what_a_library_cannot_have_is_refused_by_name_before_the_run() {
     }
 }
 
+/// Who runs over no tree, and who lacks what the experiment switches, is said before anything runs.
+#[test]
+fn an_experiment_that_runs_over_no_tree_is_refused_with_the_reason() {
+    let folder = Folder::new();
+    let store = fifos(&folder, &[FIFO]);
+    for (words, told) in [
+        (["align-vruntime", "tree:fifo"], "`align-vruntime` runs over no tree: its kernels are v4.20"),
+        (["runnable-propagation", "tree:fifo"], "`runnable-propagation` runs over no tree: its kernel is v4.12"),
+        (["clock-pelt", "tree:fifo"], "`clock-pelt` runs over no tree: its kernel is v4.20"),
+        (["incidents", "tree:fifo"], "`incidents` runs over no tree"),
+        (["all", "tree:fifo"], "`all` stands for several experiments"),
+        (["sis-util", "tree:fifo"], "`tree:fifo`: v6.12 has no feature SIS_PROP, and v6.0 to v6.6 have both limits of a search"),
+        (["task-throttle", "v6.12"], "`v6.12` is no kernel tree"),
+        (["task-throttle", "tree:fifo,tree:none"], "no kernel is named `none`"),
+    ] {
+        let ran = with(&store, &["reproduce", words[0], "--over", words[1]]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{words:?}: {}", ran.err);
+        assert!(ran.err.contains(told), "{words:?}: {}", ran.err);
+    }
+    let ran = with(&store, &["reproduce", "align-vruntime", "--over", "tree:fifo"]);
+    assert!(ran.err.contains("These do: sis-util, task-throttle."), "{}", ran.err);
+}
+
 /// docs/your-patch.md with the tree that `cargo xtask kernel-sources` fetches, and the published fix of one line that it names.
 #[cfg(feature = "trees")]
 #[test]

@@ -169,6 +169,7 @@ pub(super) struct Measured {
     pub(super) involuntary: u64,
     /// Where the time went up to the end of the warm-up, and up to that of the run.
     pub(super) spent: [TimeSpent; 2],
+    pub(super) wakeups: u64,
     pub(super) cpus: u64,
 }
 
@@ -183,12 +184,22 @@ impl Case {
 }
 
 /// Runs a set-up; all but the digest and the time spent counts from the end of the warm-up on.
-pub(super) fn run_setup(mut setup: Setup, measure: Measure, warmup: Ns) -> Result<Measured, Error> {
+pub(super) fn run_setup(setup: Setup, measure: Measure, warmup: Ns) -> Result<Measured, Error> {
+    run_begun(setup, measure, warmup, |setup| Simulation::new(setup).map_err(refused))
+}
+
+/// The same with a run that is begun by the caller.
+pub(super) fn run_begun(
+    mut setup: Setup,
+    measure: Measure,
+    warmup: Ns,
+    begin: impl FnOnce(Setup) -> Result<Simulation, Error>,
+) -> Result<Measured, Error> {
     let (from, to) = (Instant::ZERO + warmup, Instant::ZERO + setup.duration);
     let cpus = setup.machine.cpus.len() as u64;
     setup.tasks.window = Some((from, to));
     let mut watch = Watch::new(&setup.tasks, measure, from);
-    let mut simulation = Simulation::new(setup).map_err(refused)?;
+    let mut simulation = begin(setup)?;
     simulation.run_until(from, &mut watch).map_err(stopped)?;
     let before = Counted::of(&simulation);
     simulation.run_until(Instant::MAX, &mut watch).map_err(stopped)?;
@@ -203,6 +214,7 @@ pub(super) fn run_setup(mut setup: Setup, measure: Measure, warmup: Ns) -> Resul
         p99_us: watch.between.percentile(99_000).0,
         involuntary: watch.involuntary,
         spent: [before.spent, after.spent],
+        wakeups: after.wakeups - before.wakeups,
         cpus,
     })
 }
@@ -211,7 +223,8 @@ impl Numbers for Measured {
     fn numbers(&self) -> Vec<u128> {
         let sis = self.sis;
         let mut numbers = vec![self.digest];
-        let of_run = [self.value, self.nr_idle_scan.into(), self.handovers, self.p99_us, self.involuntary, self.cpus];
+        let of_run =
+            [self.value, self.nr_idle_scan.into(), self.handovers, self.p99_us, self.involuntary, self.wakeups, self.cpus];
         let of_searches = [sis.sis_search, sis.sis_scanned, sis.sis_domain_search, sis.sis_failed];
         numbers.extend(of_run.iter().chain(&of_searches).map(|&number| u128::from(number)));
         numbers.extend(self.times.buckets().map(|(_, count)| u128::from(count)));
@@ -224,7 +237,7 @@ impl Numbers for Measured {
     }
     fn from_numbers(numbers: &mut dyn Iterator<Item = u128>) -> Option<Measured> {
         let digest = numbers.next()?;
-        let [value, nr_idle_scan, handovers, p99_us, involuntary, cpus] = small(numbers)?;
+        let [value, nr_idle_scan, handovers, p99_us, involuntary, wakeups, cpus] = small(numbers)?;
         let [sis_search, sis_scanned, sis_domain_search, sis_failed] = small(numbers)?;
         Some(Measured {
             digest,
@@ -236,6 +249,7 @@ impl Numbers for Measured {
             p99_us,
             involuntary,
             spent: [time_spent(numbers)?, time_spent(numbers)?],
+            wakeups,
             cpus,
         })
     }
@@ -262,6 +276,7 @@ struct Counted {
     sis: SisStats,
     times: Log2Histogram,
     handovers: u64,
+    wakeups: u64,
     spent: TimeSpent,
 }
 
@@ -271,6 +286,7 @@ impl Counted {
             sis: simulation.sched().sis_stats(),
             times: simulation.sched().idle_search_times().clone(),
             handovers: [Op::LockHandoff, Op::LockHandoffSocket].into_iter().map(|op| simulation.op_total(op)).sum(),
+            wakeups: simulation.counts().wakeups,
             spent: simulation.time_spent(),
         }
     }

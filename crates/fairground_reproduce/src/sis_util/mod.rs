@@ -7,6 +7,7 @@
 
 mod case;
 mod discussion;
+mod over;
 mod rows;
 mod tables;
 
@@ -19,6 +20,7 @@ use fairground_metrics::Decimal;
 use fairground_report::{Calibration, Reproduction};
 use fairground_scenario::{Control, Error};
 use fairground_stdx::Ns;
+pub(super) use over::OVER;
 use rows::HIGHEST;
 
 /// Seeds of the full form; the quick one and everything beside the main table have one.

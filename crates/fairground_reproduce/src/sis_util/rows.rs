@@ -11,7 +11,7 @@ use fairground_stdx::{Log2Histogram, Ns};
 use toml_edit::{Item, Table};
 
 /// For how long the published counters counted: three runs of 100 s.
-const COUNTED_FOR: Ns = Ns::from_secs(300);
+pub(super) const COUNTED_FOR: Ns = Ns::from_secs(300);
 /// The load of the counters and of the histogram.
 pub(super) const HIGHEST: u64 = 224;
 /// From this load on the patch made netperf three times as fast.
@@ -140,8 +140,8 @@ fn shown(id: String, published: Quantity, simulated: Simulated) -> ReproductionR
 }
 
 /// An indicator of searches in thousandths of a percent.
-type Indicator = fn(&SisStats) -> u64;
-const INDICATORS: [(&str, Indicator); 4] = [
+pub(super) type Indicator = fn(&SisStats) -> u64;
+pub(super) const INDICATORS: [(&str, Indicator); 4] = [
     ("se_eff", SisStats::se_eff),
     ("dom_eff", SisStats::dom_eff),
     ("fast_rate", SisStats::fast_rate),

@@ -16,7 +16,7 @@ const PERIOD: Ns = Ns::from_ms(100);
 /// As in the script, all tasks begin without a limit; when it comes.
 const LIMITED_AT: Ns = Ns::from_ms(200);
 /// From the start up to where calls count.
-const WARMUP: Ns = Ns::from_ms(1200);
+pub(super) const WARMUP: Ns = Ns::from_ms(1200);
 
 /// With which prices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +57,9 @@ pub(super) struct Tree {
 /// 384 CPUs, 20,000 tasks in 2 groups of 100 groups of 10.
 pub(super) const PUBLISHED: Tree = Tree { machine: "epyc-9654-2s", tasks: "20000", middle: "100", leaves: "10" };
 
+/// A sixth of it in each number but the depth: over a kernel tree each balance looks for tasks that were moved among all.
+pub(super) const SIXTH: Tree = Tree { machine: "pack:2 l3:2 core:8 pu:2", tasks: "3400", middle: "17", leaves: "10" };
+
 /// One set-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Case {
@@ -91,7 +94,10 @@ impl Case {
     fn setup(&self, seed: u64) -> Result<Setup, Error> {
         let release = if self.on_its_cpu { "on-its-cpu" } else { "inline" };
         let profile = Profile::parse(KERNEL).and_then(|profile| profile.with_seam("unthrottle", release));
-        let profile = profile.map_err(|error| Error::one(KERNEL, error.message, error.hint))?;
+        self.setup_with(profile.map_err(|error| Error::one(KERNEL, error.message, error.hint))?, seed)
+    }
+
+    pub(super) fn setup_with(&self, profile: Profile, seed: u64) -> Result<Setup, Error> {
         let mut machine = match Machine::preset(self.tree.machine) {
             Ok(machine) => machine,
             Err(_) => synthetic::parse(self.tree.machine).map_err(refused)?.machine,
@@ -138,13 +144,20 @@ impl Case {
 }
 
 /// The groups of the first level.
-fn limited(set: &TaskSet) -> Vec<TgId> {
+pub(super) fn limited(set: &TaskSet) -> Vec<TgId> {
     set.groups.iter_enumerated().filter(|row| row.1.parent.is_none()).map(|row| row.0).collect()
 }
 
 /// Keeps the calls that hand out quota.
 #[derive(Default)]
-struct Calls(Vec<Distributed>);
+pub(super) struct Calls(Vec<Distributed>);
+
+impl Calls {
+    /// Those of the timers of periods.
+    pub(super) fn periods(&self) -> impl Iterator<Item = &Distributed> {
+        self.0.iter().filter(|call| !call.slack)
+    }
+}
 
 impl Sink for Calls {
     fn record(&mut self, _at: Instant, _cpu: CpuId, _event: &TraceEvent) {}

@@ -6,6 +6,7 @@
 //! other runs of the patch, of which the text has nothing.
 
 mod case;
+mod over;
 mod rows;
 mod throttled_holder;
 
@@ -17,6 +18,7 @@ use fairground_metrics::Decimal;
 use fairground_report::{Calibration, Reproduction};
 use fairground_scenario::{Control, Error};
 use fairground_stdx::Ns;
+pub(super) use over::OVER;
 
 /// The stages of the script: what each of the two groups may use in 100 ms.
 const QUOTAS_MS: [u64; 3] = [2000, 1000, 500];

@@ -71,14 +71,20 @@ fn run(kernel: &str, preemption: &str) -> Result<(u128, LockReport), Error> {
         .and_then(|profile| profile.with_seam("period_phase", "boot"))
         .and_then(|profile| profile.with_seam("preemption", preemption));
     let profile = profile.map_err(|error| Error::one(kernel, error.message, error.hint))?;
+    let mut simulation = Simulation::new(setup(profile)?).map_err(refused)?;
+    simulation.run(&mut NullSink).map_err(stopped)?;
+    Ok((simulation.digest(), report_of(&simulation)))
+}
+
+pub(super) fn report_of(simulation: &Simulation) -> LockReport {
+    simulation.lock_reports().into_iter().next().expect("invariant: there is one lock")
+}
+
+pub(super) fn setup(profile: Profile) -> Result<Setup, Error> {
     let mut machine = Machine::preset("smp-3").map_err(refused)?;
     (machine.hz, machine.tick) = (1000, Ns::from_ms(1));
     machine.costs = CostModel::preset("zero").map_err(refused)?;
-    let setup = Setup { machine, profile, tasks: tasks(), seed: 1, duration: DURATION, paranoid: false };
-    let mut simulation = Simulation::new(setup).map_err(refused)?;
-    simulation.run(&mut NullSink).map_err(stopped)?;
-    let report = simulation.lock_reports().into_iter().next().expect("invariant: there is one lock");
-    Ok((simulation.digest(), report))
+    Ok(Setup { machine, profile, tasks: tasks(), seed: 1, duration: DURATION, paranoid: false })
 }
 
 /// A seventh to both sides, in thousandths.

@@ -1,8 +1,10 @@
 //! Where the trees are, and their libraries.
 
 use fairground_kcore::KernelCore;
-use fairground_kcore::build::{Order, Store, build};
+use fairground_kcore::build::{Named, Order, Store, build};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// The tree of a series, as `cargo xtask kernel-sources` has left it, or below `FAIRGROUND_KERNEL_SOURCES`.
 pub(crate) fn tree(series: &str) -> PathBuf {
@@ -21,11 +23,22 @@ pub(crate) fn order(tree: PathBuf) -> Order {
     Order { tree, fragment: None, name: None, jobs: 2 }
 }
 
+/// The library of a stock tree, which is read through once in a process: thousands of systems ask for it.
+fn stock(series: &str) -> Named {
+    static BUILT: Mutex<BTreeMap<String, Named>> = Mutex::new(BTreeMap::new());
+    let mut all = BUILT.lock().unwrap();
+    let named = all.entry(series.to_string()).or_insert_with(|| {
+        let built = build(&order(tree(series)), &store()).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!(built.notes, Vec::<String>::new(), "{series}");
+        built.named
+    });
+    named.clone()
+}
+
 /// A core of a stock tree.
 pub(crate) fn core(series: &str) -> KernelCore {
-    let built = build(&order(tree(series)), &store()).unwrap_or_else(|why| panic!("{why}"));
-    assert_eq!(built.notes, Vec::<String>::new(), "{series}");
-    let core = KernelCore::load(&built.named.library, Some(&built.named.identity)).unwrap_or_else(|why| panic!("{why}"));
+    let named = stock(series);
+    let core = KernelCore::load(&named.library, Some(&named.identity)).unwrap_or_else(|why| panic!("{why}"));
     assert!(core.release().starts_with(series) && core.hz() == 250);
     core
 }
