@@ -130,7 +130,7 @@ impl LeadingCore for Turns {
                 led.flags.push(flags(site.cpu, ends && !self.ends_by_works, ends && self.ends_by_works));
                 led.timers.push((0, Some(site.now + Ns(100))));
             }
-            Entry::UserReturn => {
+            Entry::Frequency { .. } | Entry::UserReturn => {
                 self.returns.set(self.returns.get() + 1);
                 led.flags.push(flags(site.cpu, true, false));
             }
