@@ -130,11 +130,17 @@ impl LeadingCore for Turns {
                 led.flags.push(flags(site.cpu, ends && !self.ends_by_works, ends && self.ends_by_works));
                 led.timers.push((0, Some(site.now + Ns(100))));
             }
-            Entry::Frequency { .. } | Entry::UserReturn => {
+            Entry::UserReturn => {
                 self.returns.set(self.returns.get() + 1);
                 led.flags.push(flags(site.cpu, true, false));
             }
-            Entry::Timer | Entry::Fork { .. } | Entry::Yield | Entry::Exec | Entry::Softirq | Entry::Change(_) => {}
+            Entry::Timer
+            | Entry::Fork { .. }
+            | Entry::Yield
+            | Entry::Exec
+            | Entry::Softirq
+            | Entry::Frequency { .. }
+            | Entry::Change(_) => {}
         }
         Ok(())
     }
