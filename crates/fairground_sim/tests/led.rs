@@ -134,7 +134,13 @@ impl LeadingCore for Turns {
                 self.returns.set(self.returns.get() + 1);
                 led.flags.push(flags(site.cpu, true, false));
             }
-            Entry::Timer | Entry::Fork { .. } | Entry::Yield | Entry::Exec | Entry::Softirq | Entry::Change(_) => {}
+            Entry::Timer
+            | Entry::Fork { .. }
+            | Entry::Yield
+            | Entry::Exec
+            | Entry::Softirq
+            | Entry::Frequency { .. }
+            | Entry::Change(_) => {}
         }
         Ok(())
     }
