@@ -30,12 +30,15 @@ pub enum Over {
     Nothing(&'static str),
 }
 
+/// The rows of one scheduler, and the digests of its runs.
+pub(crate) type Measured = (Vec<SideRow>, Vec<u128>);
+
 /// Rows that one scheduler gives after another.
 pub struct Sides {
     /// Why a release cannot give them, if it cannot.
     pub(crate) lacks: fn(&Profile) -> Option<String>,
     /// The rows of one scheduler, with the digests of its runs.
-    pub(crate) rows: fn(&Profile, &Published, Control<'_>) -> Result<(Vec<SideRow>, Vec<u128>), Error>,
+    pub(crate) rows: fn(&Profile, &Published, Control<'_>) -> Result<Measured, Error>,
     /// The file of published figures: its name, and its text.
     pub(crate) file: (&'static str, &'static str),
     /// How the runs are cut, and what is to be known of them.
