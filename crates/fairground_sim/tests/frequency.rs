@@ -1,14 +1,14 @@
 //! Frequencies that governors choose: when they change, and what tasks make of it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it likes")]
 
-use crate::common::{self, Build, MS, US, cpu, free_machine, setup, sleep, work};
+use crate::common::{self, Build, MS, US, asleep_until, cpu, free_machine, repeat, setup, sleep, work};
 use fairground_machine::{CostModel, Machine, machine_file};
 use fairground_model::{
     Change, Governor, GovernorKind, Instr, Mode, Policy, RtPriority, Sink, Start, TaskSet, TraceEvent, Tunable,
 };
 use fairground_sched::Profile;
 use fairground_sim::{Setup, Simulation};
-use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
 
 /// The five points of HiKey.
 const KHZ: [u32; 5] = [208_000, 432_000, 729_000, 960_000, 1_200_000];
@@ -362,6 +362,55 @@ fn what_was_done_up_to_an_interrupt_that_changes_the_frequency_counts_once() {
     assert_eq!(watch.changes[..2], [(0, KHZ[3]), (15 * MS, KHZ[4])]);
     let done = work_in(&[(0, 15 * MS), (15_500 * US, watch.exit_of(task))], &machine, &watch);
     assert!(done.abs_diff(20 * MS) <= 2, "{done} beside a real-time task");
+}
+
+/// The board begins at its highest frequency, for which a real-time task asks at the first look. That is a request all the same, so
+/// that the rate limit keeps what a fair task asks for 1 ms later.
+#[test]
+fn the_first_look_of_schedutil_is_a_request_for_the_present_frequency_too() {
+    let limit = 30 * MS;
+    let mut set = TaskSet::default();
+    let code = asleep_until(START).into_iter().chain([work(100 * US)]).collect();
+    let urgent = set.pinned("urgent", 0, code);
+    (set.tasks[urgent].start, set.tasks[urgent].policy) = (Start::Asleep, Policy::Fifo(RtPriority::new(10).unwrap()));
+    let later = asleep_until(START + MS).into_iter().chain([work(100 * MS)]).collect();
+    let fair = set.pinned("fair", 0, later);
+    set.tasks[fair].start = Start::Asleep;
+    let mut machine = hikey(schedutil().with(Tunable::RateLimit, limit), 250);
+    machine.cpus.iter_mut().for_each(|cpu| cpu.freq_capacity = 1024);
+    let watch = Watch::of(machine, "v6.1", set, START + 200 * MS);
+    let [first, second, ..] = watch.changes[..] else { panic!("{:?}", watch.changes) };
+    assert_eq!(first, (START, KHZ[4]), "asked for, and told, though nothing changes");
+    assert!(second.1 < KHZ[4] && second.0 >= START + limit, "{:?}", watch.changes);
+}
+
+/// A writer on CPU 1 wakes a real-time reader on CPU 0, whose policy has a thread. The reader would have that CPU at its highest
+/// frequency. That is asked for on CPU 1, if a governor looks there, and else at the next tick of CPU 0.
+#[test]
+fn a_policy_is_looked_after_from_another_ones_cpu_only_where_a_governor_looks() {
+    let raised = |other: Governor| {
+        let mut machine = hikey(schedutil(), 250);
+        machine.policies[0].fast_switch = false;
+        let mut rest = machine.policies[0].clone();
+        (machine.policies[0].cpus, rest.cpus, rest.governor) = (CpuMask::only(cpu(0)), (1..8).map(cpu).collect(), other);
+        machine.policies.push(rest);
+        machine.cpus.iter_mut().skip(1).for_each(|cpu| cpu.freq_domain = 1);
+        let mut set = TaskSet::default();
+        let pipe = set.pipe(1);
+        let reader = set.pinned("reader", 0, vec![Instr::Read { pipe, into: 0 }, work(10 * MS)]);
+        set.tasks[reader].policy = Policy::Fifo(RtPriority::new(10).unwrap());
+        let wake = 201 * MS;
+        set.pinned("writer", 1, asleep_until(wake).into_iter().chain([Instr::Write { pipe, value: None }]).collect());
+        // Somebody has CPU 0 at a low frequency before.
+        set.pinned("light", 0, vec![work(100 * US), sleep(10 * MS), repeat(15)]);
+        // From v5.19 on an idle CPU queues who is woken itself.
+        let watch = Watch::of(machine, "v5.10", set, wake + 50 * MS);
+        let up = watch.changes.iter().find(|row| row.0 >= wake && row.1 == KHZ[4]);
+        up.expect("the reader gets the highest frequency").0 - wake
+    };
+    let (looks, does_not) = (raised(schedutil()), raised(Governor::of(GovernorKind::Performance)));
+    assert!(looks < MS, "{looks}");
+    assert!((3 * MS..8 * MS).contains(&does_not), "{does_not}");
 }
 
 #[test]
