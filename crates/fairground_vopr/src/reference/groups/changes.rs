@@ -190,11 +190,15 @@ impl Model {
         }
         let entity = self.tasks[task].entity;
         let row = &mut self.entities[entity];
-        if row.avg.last_update_time != 0 {
-            row.reweigh(&self.rules, &mut self.queues[row.queue], weight, weight);
-        } else {
-            row.weight = weight;
-            self.rules.family.init_task(&mut row.avg, self.rules.down(weight));
+        // Only that of a SCHED_IDLE task does not follow its nice value.
+        let stays = row.weight == weight && !self.rules.reweighs_idle;
+        match row.avg.last_update_time != 0 {
+            true if stays => {}
+            true => row.reweigh(&self.rules, &mut self.queues[row.queue], weight, weight),
+            false => {
+                row.weight = weight;
+                self.rules.family.init_task(&mut row.avg, self.rules.down(weight));
+            }
         }
         if queued {
             self.enqueue(task);

@@ -58,6 +58,8 @@ pub(super) struct Rules {
     pub(super) keeps_parents: bool,
     /// Whether it is until it has reported that it has none.
     pub(super) keeps_untold: bool,
+    /// Whether the load of a SCHED_IDLE task whose nice value changes is worked out anew, though its weight is the same.
+    pub(super) reweighs_idle: bool,
     /// Whether a task that follows the idle one is set to run behind the groups above it.
     pub(super) sets_from_top: bool,
 }
@@ -82,6 +84,7 @@ impl Rules {
             report_every: 0,
             keeps_parents: false,
             keeps_untold: false,
+            reweighs_idle: false,
             sets_from_top: true,
         };
         let two = Rules {
@@ -98,6 +101,7 @@ impl Rules {
             joins_when_queued: true,
             estimates_idle_clock: true,
             keeps_parents: true,
+            reweighs_idle: true,
             ..counts
         };
         match kernel {
