@@ -45,7 +45,7 @@ static struct llist_head fg_own_works;
 
 bool irq_work_queue(struct irq_work *work)
 {
-	if (irq_work_is_pending(work))
+	if (fg_is_pending(work))
 		return false;
 	atomic_or(IRQ_WORK_CLAIMED | CSD_TYPE_IRQ_WORK, &work->node.a_flags);
 	llist_add(&work->node.llist, &fg_own_works);
