@@ -80,9 +80,9 @@ impl Beside {
 
     /// What came out, in a few lines.
     pub fn summary(&self) -> Vec<String> {
-        let whole = |row: &&Row| row.given.iter().all(|given| matches!(given, Given::Number(_)));
-        let (rows, of_all) = (self.rows.len() as u64, self.rows.iter().filter(whole).count());
-        let mut lines = vec![format!("{}: {}, {of_all} of them of all sides", self.experiment, counted(rows, "row"))];
+        let is_whole = |row: &&Row| row.given.iter().all(|given| matches!(given, Given::Number(_)));
+        let (rows, whole) = (self.rows.len() as u64, self.rows.iter().filter(is_whole).count());
+        let mut lines = vec![format!("{}: {}; in {whole} every side has a number", self.experiment, counted(rows, "row"))];
         lines.push(format!("sides       {}", self.sides.join(", ")));
         lines
     }
@@ -199,7 +199,7 @@ mod tests {
             One seed.
         "#]]
         .assert_eq(&sample().table().to_string());
-        assert_eq!(sample().summary(), ["sample: 4 rows, 1 of them of all sides", "sides       tree:a, v6.1"]);
+        assert_eq!(sample().summary(), ["sample: 4 rows; in 1 every side has a number", "sides       tree:a, v6.1"]);
     }
 
     #[test]

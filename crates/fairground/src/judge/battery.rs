@@ -1,7 +1,7 @@
 //! The cases of the batteries: a machine and what runs on it, one for each thing that schedulers are judged by.
 //!
 //! What a machine or a run lacks under one of the two profiles is left out by name, not by hand: a kernel tree has no
-//! governors yet.
+//! placement by energy yet.
 
 /// How thorough a verdict is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

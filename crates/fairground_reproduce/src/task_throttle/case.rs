@@ -57,7 +57,8 @@ pub(super) struct Tree {
 /// 384 CPUs, 20,000 tasks in 2 groups of 100 groups of 10.
 pub(super) const PUBLISHED: Tree = Tree { machine: "epyc-9654-2s", tasks: "20000", middle: "100", leaves: "10" };
 
-/// A sixth of it in each number but the depth: over a kernel tree each balance looks for tasks that were moved among all.
+/// A sixth of its CPUs, tasks and groups, at the same depth. The whole takes minutes over a kernel tree, where tasks that were moved are looked
+/// for among all.
 pub(super) const SIXTH: Tree = Tree { machine: "pack:2 l3:2 core:8 pu:2", tasks: "3400", middle: "17", leaves: "10" };
 
 /// One set-up.

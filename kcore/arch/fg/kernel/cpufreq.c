@@ -104,7 +104,7 @@ unsigned int cpufreq_driver_fast_switch(struct cpufreq_policy *policy, unsigned 
 	return khz;
 }
 
-/* The driver begins. Who calls it waits for the end: what is to be done after that, the engine's next call does. */
+/* The driver begins. A kernel's caller sleeps until it is done. Here the call returns, and fg_frequency_work() goes on. */
 int __cpufreq_driver_target(struct cpufreq_policy *policy, unsigned int khz, unsigned int relation)
 {
 	struct fg_freq *freq = fg_freq_of(policy);
@@ -130,7 +130,7 @@ void cpufreq_disable_fast_switch(struct cpufreq_policy *policy) { policy->fast_s
 /* The rule for it is in drivers/cpufreq, so the engine gives what comes of it. */
 unsigned int cpufreq_policy_transition_delay_us(struct cpufreq_policy *policy) { return fg_freq_of(policy)->rate_limit_us; }
 
-/* The thread takes its policy as its parent: it is no child of anybody, and nobody wakes it but the engine. */
+/* The governor's thread, of the policy that is being set up. It is never queued: the engine says when it runs. */
 struct task_struct *kthread_create_on_node(int (*function)(void *data), void *data, int node, const char format[], ...)
 {
 	struct task_struct *task = fg_new_task("sugov");
