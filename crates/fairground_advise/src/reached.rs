@@ -3,7 +3,7 @@
 use super::Advice;
 use super::alternatives::SetIn;
 use super::goal::names;
-use super::text::{cpus_of, milli_cpus};
+use super::text::{confidence, cpus_of, milli_cpus};
 use super::verdict::cpus;
 use fairground_model::CpuMax;
 use fairground_report::units::format_ns;
@@ -66,9 +66,7 @@ impl Advice {
         let mut lines = vec![format!("{}: {} {word} {now}", reached.name(), names(&self.goals))];
         lines.push(format!("  holds: in at least 95 of 100 runs; a run is {} of this load", format_ns(self.window)));
         let Some(found) = &self.smallest else { return lines };
-        // Nothing is certain by runs.
-        let percent = |confidence: u64| if confidence > 99 { "over 99".to_string() } else { confidence.to_string() };
-        let sure = |confidence: u64, seeds: u64| format!("{} % confidence, {seeds} runs", percent(confidence));
+        let sure = |percent: u64, seeds: u64| format!("{} % confidence, {seeds} runs", confidence(percent));
         match found.limit {
             Some(limit @ CpuMax { quota: Some(_), .. }) => {
                 lines.push(format!(
@@ -94,7 +92,7 @@ impl Advice {
                     "  no limit meets it: without any it is missed in {} of {} runs ({} % confidence)",
                     found.misses,
                     found.seeds,
-                    percent(found.confidence)
+                    confidence(found.confidence)
                 ));
                 lines.extend(self.why_none());
             }

@@ -70,6 +70,11 @@ pub(super) fn time(ns: u64) -> Cell {
     }
 }
 
+/// A confidence in percent: nothing is certain by runs.
+pub(crate) fn confidence(percent: u64) -> String {
+    if percent > 99 { "over 99".to_string() } else { percent.to_string() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -37,4 +37,4 @@ pub use score::{Asked, FLOORS, FLOORS_OF_FAMILY, FLOORS_OF_SECOND, Right, examin
 pub use services::{
     Advised, KINDS, Kind, Nearness, Service, Truth, Truths, are_good, draw, examine_services, nearness, services_table, truth,
 };
-pub use sides::{Compared, KNOBS, Knob, OneDeviation, SidesExam, examine_sides, one_deviation, sides_table};
+pub use sides::{Compared, KNOBS, Knob, NOTHING, OneDeviation, SidesExam, examine_sides, one_deviation, sides_table};

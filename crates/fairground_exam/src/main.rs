@@ -3,8 +3,8 @@
 
 use clap::{Parser, Subcommand};
 use fairground_exam::{
-    Asked, FLOORS, FLOORS_OF_SECOND, Family, KINDS, KINDS_OF_CHANGE, Nearness, Truths, are_good, changes_table, examine,
-    examine_changes, examine_services, examine_sides, families, found_percent, nearness, page, percent, second_families,
+    Asked, FLOORS, FLOORS_OF_SECOND, Family, KINDS, KINDS_OF_CHANGE, KNOBS, NOTHING, Nearness, Truths, are_good, changes_table,
+    examine, examine_changes, examine_services, examine_sides, families, found_percent, nearness, page, percent, second_families,
     services_table, sides_table, table,
 };
 use fairground_scenario::Error;
@@ -54,6 +54,9 @@ struct Compare {
     /// The seeds: one, or the first and the last
     #[arg(long, default_value = "1..4", value_name = "A..B", value_parser = seeds)]
     seeds: RangeInclusive<u64>,
+    /// Only this kind of difference, `nothing` for equal sides; may be given again
+    #[arg(long, value_name = "NAME")]
+    kind: Vec<String>,
     /// Fail if fewer than 80 of 100 effects are found, or more than 5 of 100 comparisons of equal sides have a verdict, within chance
     #[arg(long)]
     check: bool,
@@ -189,7 +192,13 @@ fn of_changes(args: &Bisect) -> Result<ExitCode, Error> {
 }
 
 fn of_sides(args: &Compare) -> Result<ExitCode, Error> {
-    let exam = examine_sides(args.seeds.clone(), |line| eprintln!("{line}"))?;
+    let names: Vec<&str> = KNOBS.iter().map(|knob| knob.name).chain([NOTHING]).collect();
+    if let Some(unknown) = args.kind.iter().find(|name| !names.contains(&name.as_str())) {
+        let hint = format!("One of {}.", names.join(", "));
+        return Err(Error::one("--kind", format!("no kind of difference is called `{unknown}`"), hint));
+    }
+    let kinds: Vec<&str> = args.kind.iter().map(String::as_str).collect();
+    let exam = examine_sides(&kinds, args.seeds.clone(), |line| eprintln!("{line}"))?;
     print!("{}", sides_table(&exam));
     if args.check && !exam.is_good() {
         eprintln!("fewer than 80 % are found, or more than 5 % of the verdicts are false, beyond chance");

@@ -6,7 +6,7 @@ use fairground_exam::{KNOBS, examine_sides};
 
 #[test]
 fn equal_sides_have_few_verdicts_and_known_effects_are_found() {
-    let exam = examine_sides(1..=2, |_| {}).unwrap();
+    let exam = examine_sides(&[], 1..=2, |_| {}).unwrap();
     assert_eq!((exam.kinds.len(), exam.null.comparisons), (KNOBS.len(), 2 * 5 * KNOBS.len() as u64));
     let all = exam.all();
     assert!(all.comparisons >= 10 && exam.is_good(), "{exam:?}");

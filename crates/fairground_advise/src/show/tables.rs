@@ -5,7 +5,7 @@ use crate::alternatives::TRIED;
 use crate::bootstrap::{Interval, NEVER};
 use crate::curve::SHOWN;
 use crate::goal::{names, percentile_key, percentile_name};
-use crate::text::{cpus_of, milli_cpus, snippet, time};
+use crate::text::{confidence, cpus_of, milli_cpus, snippet, time};
 use crate::verdict::cpus;
 use crate::{Advice, Point, SetIn, Smallest};
 use fairground_metrics::Decimal;
@@ -98,7 +98,7 @@ impl Advice {
             found.proved().filter(|limit| limit.quota.is_some()).map_or_else(Cell::none, cpus_cell),
             found.misses.into(),
             found.seeds.into(),
-            Cell::percent(found.confidence * 100),
+            Cell::new(format!("{} %", confidence(found.confidence)), found.confidence),
             found.limit.map_or_else(Cell::none, |limit| SetIn::of(limit).name().into()),
         ]);
         table.push(cells);

@@ -11,5 +11,5 @@ mod score;
 mod truth;
 
 pub use knobs::{KNOBS, Knob};
-pub use score::{Compared, SidesExam, examine_sides, sides_table};
+pub use score::{Compared, NOTHING, SidesExam, examine_sides, sides_table};
 pub use truth::{OneDeviation, one_deviation};

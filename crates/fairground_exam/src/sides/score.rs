@@ -16,6 +16,9 @@ const PAIRS: u64 = 20;
 /// Pairs of a comparison of equal sides: the default.
 const NULL_PAIRS: u64 = 12;
 
+/// Seeds of runs of equal sides begin here.
+const NULL_FROM: u64 = 80_000_000;
+
 /// What comparisons of a kind said.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Compared {
@@ -64,13 +67,24 @@ impl SidesExam {
     }
 }
 
-/// Draws sides for each seed, and compares them.
-pub fn examine_sides(seeds: RangeInclusive<u64>, mut each: impl FnMut(&str)) -> Result<SidesExam, Error> {
+/// What is asked for where sides are equal.
+pub const NOTHING: &str = "nothing";
+
+/// Draws sides of these kinds, or of all, for each seed, and compares them. [`NOTHING`] is the kind of equal sides.
+pub fn examine_sides(kinds: &[&str], seeds: RangeInclusive<u64>, mut each: impl FnMut(&str)) -> Result<SidesExam, Error> {
     let mut exam = SidesExam::default();
-    for knob in &KNOBS {
+    let asks = |name: &str| kinds.is_empty() || kinds.contains(&name);
+    for (number, knob) in (0..).zip(&KNOBS) {
+        for seed in seeds.clone().filter(|_| asks(NOTHING)) {
+            let before = exam.null.wrong;
+            null(&knob.text(seed, 0), NULL_FROM + (seed * KNOBS.len() as u64 + number) * 10_000, &mut exam.null)?;
+            each(&format!("{NOTHING} {} {seed}: {} of {TIMES} with a verdict", knob.name, exam.null.wrong - before));
+        }
+        if !asks(knob.name) {
+            continue;
+        }
         let mut own = Compared::default();
         for seed in seeds.clone() {
-            null(&knob.text(seed, 0), &mut exam.null)?;
             let Some(sides) = one_deviation(knob, seed)? else {
                 own.discarded += 1;
                 continue;
@@ -101,11 +115,12 @@ fn effect(sides: &OneDeviation, time: u64, own: &mut Compared) -> Result<(), Err
     Ok(())
 }
 
-fn null(text: &str, own: &mut Compared) -> Result<(), Error> {
+/// Each draw has seeds of its own for its runs: equal seeds would make draws err together.
+fn null(text: &str, from: u64, own: &mut Compared) -> Result<(), Error> {
     let side = read("null", text)?;
     own.draws += 1;
     for time in 0..TIMES {
-        let from = 80_000_000 + time * 1_000;
+        let from = from + time * 1_000;
         let (a, b) = (runs(&side, from, NULL_PAIRS)?, runs(&side, from + 500, NULL_PAIRS)?);
         let pairs = Paired::collect(&a, &b);
         own.comparisons += 1;

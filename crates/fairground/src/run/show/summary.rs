@@ -91,7 +91,17 @@ fn worst_wait(worst: &WorstWait, outcome: &RunOutcome) -> String {
         until if until >= outcome.end() => "the end of the run".to_string(),
         until => format_ns(Ns(until.ns())),
     };
-    format!("worst wait  {}: {}, from {from} to {until}", task_name(outcome, worst.task), format_ns(worst.length))
+    let longer =
+        longer_of_hogs(worst, outcome).map(|longest| format!("; tasks that never sleep waited up to {}", format_ns(longest)));
+    let longer = longer.unwrap_or_default();
+    format!("worst wait  {}: {}, from {from} to {until}{longer}", task_name(outcome, worst.task), format_ns(worst.length))
+}
+
+/// The longest wait of a task that never sleeps, if it is longer: such tasks have nothing to be late for, but the table shows them.
+fn longer_of_hogs(worst: &WorstWait, outcome: &RunOutcome) -> Option<Ns> {
+    let is_measured = |task: TaskId| outcome.tasks.tasks.get(task).is_some_and(|task| task.measured);
+    let hogs = outcome.report.tasks.iter().filter(|row| row.latency.len() <= 1 && is_measured(row.task));
+    hogs.map(|row| row.longest_later.length).max().filter(|longest| *longest > worst.length)
 }
 
 fn task_name(outcome: &RunOutcome, task: TaskId) -> &str {

@@ -29,7 +29,8 @@
 //! - A **switch away** stands behind the last account of the task's run time: schedule() writes one, and whoever runs on is accounted
 //!   again. Where run time is not recorded it stands before the wake-up of that same task, if there was one, else directly
 //!   before the record that shows another task.
-//! - **Both switches** of a task that was woken stand where its CPU begins to idle, if the task's next record is another wake-up.
+//! - **Both switches** of a task that was woken stand directly behind the wake-up if its CPU idled, else where that CPU begins to idle,
+//!   if the task's next record is another wake-up.
 //! - Whoever was switched away so counts as **asleep** until a wake-up, or the next switch to it.
 //!
 //! A wake-up on an idle CPU and an account open a *place*. Records behind it are held back until the CPU's next records
@@ -82,7 +83,7 @@ struct Task {
     last_cpu: Option<CpuId>,
     /// It was woken and has not run since: no further wake-up can come.
     is_fresh: bool,
-    /// Where the CPU that it waits for began to idle.
+    /// Where the CPU that it waits for idled first.
     idled: Option<Place>,
 }
 
@@ -200,12 +201,16 @@ impl<'a> Repair<'a> {
     fn idles(&mut self, cpu: CpuId, place: Place) {
         let Some(queued) = self.queued.get_mut(cpu.index()) else { return };
         for task in std::mem::take(queued) {
-            let row = &mut self.tasks[task.index()];
+            let row = self.tasks[task.index()];
             if matches!(row.state, State::Queued(on, _) if on == cpu) && row.is_fresh && row.idled.is_none() {
-                row.idled = Some(place);
-                self.held.open(place, Owner::Task(task));
+                self.idles_beside(task, place);
             }
         }
+    }
+    /// The CPU that `task` was woken for idles from `place` on.
+    fn idles_beside(&mut self, task: TaskId, place: Place) {
+        self.task_row(task).idled = Some(place);
+        self.held.open(place, Owner::Task(task));
     }
     /// What it means that a CPU idled beside `task` is known, or will never be.
     fn leave_idle(&mut self, task: TaskId) {
@@ -213,7 +218,7 @@ impl<'a> Repair<'a> {
             self.held.close(place, Owner::Task(task));
         }
     }
-    /// `task` did not wait where its CPU began to idle: it had run and slept.
+    /// `task` did not wait where its CPU idled beside it: it had run and slept.
     fn had_slept(&mut self, task: TaskId) {
         let Task { state: State::Queued(cpu, _), idled: Some(place), .. } = *self.task_row(task) else { return };
         self.leave_idle(task);
@@ -400,9 +405,11 @@ impl<'a> Repair<'a> {
         }
         self.queue(task, target_cpu, after);
         self.task_row(task).is_fresh = true;
-        let row = self.cpu(target_cpu);
-        if row.current == Some(None) && row.place.is_none() {
-            self.open(target_cpu, after, false);
+        if self.cpu(target_cpu).current == Some(None) {
+            self.idles_beside(task, after);
+            if self.cpu(target_cpu).place.is_none() {
+                self.open(target_cpu, after, false);
+            }
         }
     }
     fn account(&mut self, (here, after): (Place, Place), cpu: CpuId, task: TaskId) {

@@ -86,6 +86,22 @@ fn a_task_that_is_woken_twice_had_slept_where_its_cpu_began_to_idle() {
     assert_eq!(of_a(&rows), [(30, 0, from_idle(A)), (30, 0, to_idle(A))]);
 }
 
+/// The CPU idled already when it was woken. Another task ran there since, which was woken later.
+#[test]
+fn a_task_that_is_woken_twice_had_run_at_once_if_its_cpu_idled() {
+    let waking = TraceEvent::SchedWaking { task: A, target_cpu: CpuId::new(0), waker: None, context: WakeContext::Hardirq };
+    let rows = [
+        (10, 0, to_idle(B), None),
+        (20, 1, wakeup(A, 0), None),
+        (500, 1, wakeup(B, 0), None),
+        (510, 0, account(B), None),
+        (510, 0, to_idle(B), None),
+        (900, 1, waking, None),
+    ];
+    let on_cpu_0: Vec<_> = put_in(&rows).into_iter().filter(|row| row.1 == 0 && row.0 > 10).collect();
+    assert_eq!(on_cpu_0, [(20, 0, from_idle(A)), (20, 0, to_idle(A)), (500, 0, from_idle(B))]);
+}
+
 #[test]
 fn whoever_left_unseen_left_behind_its_last_account() {
     let rows = [(10, 0, from_idle(A), None), (20, 0, account(A), None), (30, 0, account(A), None), (90, 0, from_idle(A), None)];
