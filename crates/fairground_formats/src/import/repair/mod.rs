@@ -44,6 +44,7 @@
 
 mod held;
 mod inferred;
+mod known;
 #[cfg(test)]
 mod tests;
 
@@ -54,52 +55,11 @@ use crate::import::recording::GroupOf;
 use fairground_model::{InGroup, PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
 use held::{Held, Item, Owner, Place};
+use known::{Cpu, State, Task};
 use std::collections::BTreeMap;
 
 /// Records that are held back at most.
 const HELD_MAX: usize = 1 << 16;
-
-/// What a task does, as far as the records tell.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum State {
-    #[default]
-    Unseen,
-    /// Made, not queued yet.
-    Made,
-    Asleep,
-    /// Being woken: it is not told yet on which CPU it will be queued.
-    Waking,
-    Queued(CpuId, Place),
-    Running(CpuId),
-    Dead,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Task {
-    state: State,
-    /// A wake-up began while it still ran.
-    woken: bool,
-    /// Where it ran last.
-    last_cpu: Option<CpuId>,
-    /// It was woken and has not run since: no further wake-up can come.
-    is_fresh: bool,
-    /// Where the CPU that it waits for idled first.
-    idled: Option<Place>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Cpu {
-    /// Who runs there (`None` inside: nobody), once that is known.
-    current: Option<Option<TaskId>>,
-    /// A switch of it was recorded.
-    has_switched: bool,
-    /// The number of the first item since it idles.
-    idle_since: u64,
-    /// Where a missing switch would have to stand, if not at the end.
-    place: Option<Place>,
-    /// The place is before a wake-up of the current task.
-    is_before_wakeup: bool,
-}
 
 /// Passes a recording on, with the records that follow from others.
 pub struct Repair<'a> {
