@@ -31,4 +31,3 @@ SECTIONS
 INSERT AFTER .text;
 
 jiffies = jiffies_64;
-fg_runqueues = runqueues;

@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of the interface. A library of another version is refused.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// The answer of a core that has stopped.
 pub(crate) const BROKEN: i64 = -10_000;
 /// The idle task in a [`Kind::Switch`].
@@ -37,9 +37,11 @@ pub enum Kind {
     FrequencyThread,
     /// The driver of a policy is done later: the policy, and when.
     FrequencyTimer,
+    /// A task goes to another CPU: the task. It may be there already.
+    Move,
 }
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 12] = [
     Kind::Resched,
     Kind::Call,
     Kind::Softirq,
@@ -51,6 +53,7 @@ const KINDS: [Kind; 11] = [
     Kind::Frequency,
     Kind::FrequencyThread,
     Kind::FrequencyTimer,
+    Kind::Move,
 ];
 
 /// One request of the ring.
@@ -62,7 +65,7 @@ pub struct Request {
     pub cpu: u32,
     /// When it was made, in ns.
     pub time_ns: u64,
-    /// Number of a softirq, timer or policy, or the task that leaves.
+    /// Number of a softirq, timer or policy, or the task that leaves or moves.
     pub a: u64,
     /// When a timer is due, in ns, a frequency in kHz, or the task that comes.
     pub b: u64,
@@ -91,6 +94,34 @@ impl Seen {
     pub fn is_lock(self) -> bool {
         self.0 & Seen::LOCKED != 0
     }
+}
+
+/// What a CPU is to do before its task goes on in user mode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flags(pub(crate) i64);
+
+impl Flags {
+    /// schedule(), at once.
+    pub fn must_schedule(self) -> bool {
+        self.0 & 1 != 0
+    }
+    /// schedule(), at the next return to user mode or tick, as a lazy request asks.
+    pub fn may_schedule(self) -> bool {
+        self.0 & 2 != 0
+    }
+    /// The works of the running task.
+    pub fn user_works(self) -> bool {
+        self.0 & 4 != 0
+    }
+}
+
+/// Where a wake-up has put a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Woken {
+    /// The CPU on which it will run.
+    pub cpu: u32,
+    /// It is on that CPU's wake list, and queued with the function call interrupt there.
+    pub listed: bool,
 }
 
 /// The machine as the core gets it. The tables outlive the call only in the core's copies.
@@ -416,6 +447,7 @@ pub(crate) struct Table {
     pub(crate) policy_new: unsafe extern "C" fn(u32, u64, *const FreqPolicyTables) -> i64,
     pub(crate) govern: unsafe extern "C" fn(u32, u64, u32, *const Governing) -> i64,
     pub(crate) frequency_work: Call1,
+    pub(crate) flags: unsafe extern "C" fn(u32) -> i64,
     pub(crate) view_task: unsafe extern "C" fn(u32, *mut TaskView) -> i64,
     pub(crate) view_queue: unsafe extern "C" fn(u32, u32, *mut QueueView) -> i64,
     pub(crate) view_cpu: unsafe extern "C" fn(u32, *mut CpuView) -> i64,

@@ -1,8 +1,8 @@
 //! An instance of a core: the entry points of a scheduler, each a call into the library.
 
 use crate::abi::{
-    BROKEN, CpuView, DomainView, ForkTables, FreqPolicyTables, FreqView, Governing, MachineTables, Policy, QueueView, QuotaView,
-    Request, Seen, Table, TaskView,
+    BROKEN, CpuView, DomainView, Flags, ForkTables, FreqPolicyTables, FreqView, Governing, MachineTables, Policy, QueueView,
+    QuotaView, Request, Seen, Table, TaskView, Woken,
 };
 use crate::library::{Library, text};
 use crate::signals;
@@ -193,9 +193,9 @@ impl KernelCore {
     fn call(&mut self, call: impl FnOnce(&Table) -> i64) -> Result<u64, CallError> {
         let table = self.library.table();
         let answer = signals::inside(table, || call(table));
-        match (answer, self.stopped()) {
-            (BROKEN, Some(stop)) => Err(CallError::Stopped(stop)),
-            (0.., _) => Ok(answer as u64),
+        match answer {
+            0.. => Ok(answer as u64),
+            BROKEN => Err(self.stopped().map_or(CallError::Refused(answer), CallError::Stopped)),
             _ => Err(CallError::Refused(answer)),
         }
     }
@@ -263,10 +263,11 @@ impl KernelCore {
         // SAFETY: numbers only.
         self.call(|table| unsafe { (table.start)(cpu, now_ns, task) }).map(|cpu| cpu as u32)
     }
-    /// try_to_wake_up(); the answer is the CPU on which the task will run.
-    pub fn wake(&mut self, cpu: u32, now_ns: u64, task: u32, how: Wake) -> Result<u32, CallError> {
+    /// try_to_wake_up().
+    pub fn wake(&mut self, cpu: u32, now_ns: u64, task: u32, how: Wake) -> Result<Woken, CallError> {
         // SAFETY: numbers only.
-        self.call(|table| unsafe { (table.wake)(cpu, now_ns, task, how as u32) }).map(|cpu| cpu as u32)
+        let answer = self.call(|table| unsafe { (table.wake)(cpu, now_ns, task, how as u32) })?;
+        Ok(Woken { cpu: answer as u32, listed: answer >> 32 != 0 })
     }
     /// schedule(); the answer is the task that runs now, or [`crate::IDLE`] or [`crate::STOPPER`].
     pub fn schedule(&mut self, cpu: u32, now_ns: u64, why: Why) -> Result<u64, CallError> {
@@ -390,6 +391,12 @@ impl KernelCore {
         self.call(|table| unsafe { (table.frequency_work)(cpu, now_ns, policy) }).map(|_| ())
     }
 
+    /// What a CPU is to do before its task goes on; `None` if there is no such CPU.
+    pub fn flags(&self, cpu: u32) -> Option<Flags> {
+        // SAFETY: a number only.
+        let answer = unsafe { (self.table().flags)(cpu) };
+        (answer >= 0).then_some(Flags(answer))
+    }
     /// What has become of a policy's frequency.
     pub fn frequency_of(&self, policy: u32) -> Option<FreqView> {
         let mut view = FreqView::default();

@@ -40,7 +40,8 @@ mod stopped;
 mod symbols;
 
 pub use abi::{
-    CpuView, DomainView, FreqView, Governing, IDLE, Kind, Policy, QueueView, QuotaView, Request, STOPPER, Seen, TaskView, VERSION,
+    CpuView, DomainView, Flags, FreqView, Governing, IDLE, Kind, Policy, QueueView, QuotaView, Request, STOPPER, Seen, TaskView,
+    VERSION, Woken,
 };
 pub use core::{Fork, Hardware, KernelCore, Points, Wake, Why};
 pub use stopped::{CallError, Stop, StopKind};

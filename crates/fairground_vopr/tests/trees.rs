@@ -9,5 +9,6 @@ mod trees {
     pub(crate) mod driver;
     pub(crate) mod ours;
     pub(crate) mod patches;
+    pub(crate) mod seen;
     pub(crate) mod switches;
 }

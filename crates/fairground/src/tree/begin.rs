@@ -4,7 +4,7 @@
 //! that. So averages are at the start of a period, as in a run that begins at 0. Groups are made at the boot: what that leaves in
 //! sums of load has decayed by then, as with groups that are there for long.
 
-use super::{BOOT_TICKS, TreeCore, Waiting};
+use super::{BOOT_TICKS, TreeCore, Waiting, set};
 use fairground_kcore::Why;
 use fairground_model::DEFAULT_SHARES;
 use fairground_model::features::FeatWrite;
@@ -44,6 +44,7 @@ impl TreeCore {
         self.begin_frequencies(ours)?;
         // Nobody has anything to run yet; timers go on.
         self.waiting.fill(Waiting::default());
+        self.moves.clear();
         let due = |at_ns: u64| Some(Instant::from_ns(at_ns.saturating_sub(self.begin_ns))).filter(|&due| due < Instant::MAX);
         let timers = self.timers.iter().map(|(&timer, &(_, at_ns))| (timer as usize, due(at_ns))).collect();
         self.asked = Led { timers, frequencies: std::mem::take(&mut self.asked.frequencies), ..Led::default() };
@@ -115,7 +116,7 @@ impl TreeCore {
         }
         let left = self.core.schedule(cpu, now, Why::Sleeps);
         self.said(left)?;
-        self.homes.insert(task, CpuId::new(cpu));
+        set(&mut self.homes, task, CpuId::new(cpu));
         Ok(())
     }
 }

@@ -42,16 +42,11 @@ impl TreeCore {
             }
             Change::Affinity { task, ref cpus } => {
                 let number = self.number(task)?;
-                self.allow(cpu, now, number, cpus)?;
-                self.find_moved(led);
-                return Ok(());
+                return self.allow(cpu, now, number, cpus);
             }
             Change::Policy { task, policy } => {
                 let number = self.number(task)?;
-                let answer = self.core.policy(cpu, now, number, &attributes(policy, ours.task(task).nice));
-                self.said(answer)?;
-                self.find_moved(led);
-                return Ok(());
+                self.core.policy(cpu, now, number, &attributes(policy, ours.task(task).nice))
             }
             Change::Slice { task, slice } => {
                 self.set_slice(ours, (cpu, now), task, slice)?;
@@ -119,7 +114,6 @@ impl TreeCore {
         self.said(answer)?;
         self.offline[of.index()] = !online;
         led.flags.push(self.flags_of(of));
-        self.find_moved(led);
         Ok(())
     }
 

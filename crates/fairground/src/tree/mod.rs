@@ -10,7 +10,7 @@ mod frequencies;
 mod limits;
 
 use attributes::{policy_number, priority};
-use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, STOPPER, Wake, Why};
+use fairground_kcore::{CallError, Flags, Fork, Hardware, IDLE, KernelCore, Kind, STOPPER, Wake, Why};
 use fairground_machine::Machine;
 use fairground_model::features::{Feat, FeatWrite};
 use fairground_model::{CpuMax, FreqPolicy, Mistakes, PrevState, TaskGroupSpec, TaskSpec, WakeContext};
@@ -20,11 +20,10 @@ use fairground_sched::{BandwidthStats, Sched};
 use fairground_sim::{CpuFlags, Entry, LeadingCore, Led, LedFrequency, Setup, Simulation, Site};
 use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, Ns, TaskId, TgId};
 use std::collections::BTreeMap;
+use std::mem::swap;
 
 /// The core boots after so many ticks: a multiple of 2^20 ns, a period of load tracking, whatever the tick.
 const BOOT_TICKS: u64 = 1 << 20;
-/// The state of a task that is on its way to a queue: on a wake list, where nobody else can be in between.
-const TASK_WAKING: u32 = 0x200;
 
 /// A run at its beginning in which that tree decides.
 pub(crate) fn simulation(setup: Setup, tree: Tree<'_>) -> Result<Simulation, Mistakes> {
@@ -73,15 +72,16 @@ struct TreeCore {
     /// Tunables by the names of the tree's files, which begin without `sched_`.
     tunables: Vec<(String, u64)>,
     /// The number of each task and group in the core.
-    tasks: BTreeMap<TaskId, u32>,
+    tasks: IndexVec<TaskId, Option<u32>>,
     groups: Vec<u32>,
     /// Periods of each group's quota that were over when the run began.
     periods_before: Vec<u64>,
-    rows: BTreeMap<u64, TaskId>,
-    /// Whether there are tasks of the real-time or the deadline class, which are pushed and pulled.
-    has_urgent: bool,
-    /// Where each task was last.
-    homes: BTreeMap<TaskId, CpuId>,
+    /// Whose each number of a task is.
+    rows: Vec<Option<TaskId>>,
+    /// Where each task was last, as our tables know.
+    homes: IndexVec<TaskId, Option<CpuId>>,
+    /// Who has gone where since the last entry, in the order of that.
+    moves: Vec<(TaskId, CpuId)>,
     running: Vec<u64>,
     waiting: Vec<Waiting>,
     /// CPUs that have gone off line. Timers that rang there ring on another.
@@ -135,12 +135,12 @@ impl TreeCore {
             group_specs: setup.tasks.groups.clone(),
             switches: turned.map(|&feat| FeatWrite { feat, on: setup.profile.feats.has(feat) }).collect(),
             tunables: setup.profile.tunables.overrides().map(|(row, value)| (row.name.replace("sched_", ""), value)).collect(),
-            tasks: BTreeMap::new(),
+            tasks: setup.tasks.tasks.iter().map(|_| None).collect(),
             groups: Vec::new(),
             periods_before: Vec::new(),
-            rows: BTreeMap::new(),
-            has_urgent: setup.tasks.policies().any(|policy| !policy.is_fair()),
-            homes: BTreeMap::new(),
+            rows: Vec::new(),
+            homes: setup.tasks.tasks.iter().map(|_| None).collect(),
+            moves: Vec::new(),
             running: vec![IDLE; cpus.len()],
             waiting: vec![Waiting::default(); cpus.len()],
             offline: vec![false; cpus.len()],
@@ -162,7 +162,7 @@ impl TreeCore {
     }
 
     fn number(&self, task: TaskId) -> Result<u32, String> {
-        self.tasks.get(&task).copied().ok_or_else(|| format!("kernel `{}`: {task} is not made yet", self.name))
+        self.tasks.get(task).copied().flatten().ok_or_else(|| format!("kernel `{}`: {task} is not made yet", self.name))
     }
 
     fn group(&self, group: Option<TgId>) -> u32 {
@@ -182,9 +182,11 @@ impl TreeCore {
         };
         let number = self.core.fork(cpu, now, &how);
         let number = self.said(number)?;
-        self.tasks.insert(child, number);
-        self.rows.insert(number.into(), child);
-        self.homes.insert(child, row.cpu);
+        set(&mut self.tasks, child, number);
+        set(&mut self.homes, child, row.cpu);
+        let rows = (number as usize + 1).max(self.rows.len());
+        self.rows.resize(rows, None);
+        self.rows[number as usize] = Some(child);
         if row.cpus_allowed.weight() < self.waiting.len() {
             self.allow(cpu, now, number, &row.cpus_allowed)?;
         }
@@ -206,20 +208,14 @@ impl TreeCore {
         };
         let mut next = self.said(answer)?;
         // The stopper does its works in no time, and then somebody else runs.
-        let stopped = next == STOPPER;
         while next == STOPPER {
             let answer = self.core.stopper(cpu, now);
             next = self.said(answer)?;
         }
         self.running[cpu as usize] = next;
         if next != IDLE {
-            let row = self.rows.get(&next).copied();
+            let row = self.row(next);
             led.next = Some(row.ok_or_else(|| format!("kernel `{}`: CPU {cpu} runs task {next}, which nobody made", self.name))?);
-        }
-        let pulled = led.next.is_some_and(|task| self.homes.get(&task).is_none_or(|home| home.get() != cpu));
-        match pulled || stopped || self.has_urgent {
-            true => self.find_moved(led),
-            false => self.find_moved_between(cpu, led),
         }
         Ok(())
     }
@@ -227,6 +223,7 @@ impl TreeCore {
     /// What the last call asked for.
     fn take(&mut self) -> Result<(), String> {
         let led = &mut self.asked;
+        let row_of = |number: u64| self.rows.get(number as usize).copied().flatten();
         for seen in self.core.seen() {
             let list = if seen.is_lock() { &mut led.locked } else { &mut led.looked };
             list.push(CpuId::new(seen.cpu()));
@@ -259,6 +256,8 @@ impl TreeCore {
                     self.timers.remove(&request.a);
                     led.timers.push((request.a as usize, None));
                 }
+                // A stopper is nobody's task, and stays where it is.
+                Some(Kind::Move) => self.moves.extend(row_of(request.a).map(|task| (task, CpuId::new(request.cpu)))),
                 // The switch is the answer of schedule(), and a stopper that has work is woken as any task.
                 Some(Kind::Switch | Kind::Stop) => {}
                 Some(Kind::Warn) => return Err(format!("kernel `{}` warns: {}", self.name, self.core.log().trim())),
@@ -278,35 +277,50 @@ impl TreeCore {
         Ok(())
     }
 
+    fn row(&self, number: u64) -> Option<TaskId> {
+        self.rows.get(number as usize).copied().flatten()
+    }
+
     fn flags_of(&self, cpu: CpuId) -> CpuFlags {
-        let (resched, works) = self.core.cpu(cpu.get()).map_or((0, 0), |view| (view.need_resched, view.user_works));
-        CpuFlags { cpu, resched: resched == 1, resched_lazy: resched == 2, user_works: works != 0 }
-    }
-
-    /// A task of a higher class that was queued may have pushed others away.
-    fn find_pushed(&mut self, led: &mut Led) {
-        if self.has_urgent {
-            self.find_moved(led);
+        let flags = self.core.flags(cpu.get());
+        CpuFlags {
+            cpu,
+            resched: flags.is_some_and(Flags::must_schedule),
+            resched_lazy: flags.is_some_and(Flags::may_schedule),
+            user_works: flags.is_some_and(Flags::user_works),
         }
     }
 
-    /// The same after a call on that CPU. Who goes from one queue to another does so under both locks, so nobody has if none of
-    /// another CPU was taken: with hundreds of tasks it costs more to look for them than all else.
-    fn find_moved_between(&mut self, cpu: u32, led: &mut Led) {
-        if self.asked.locked.iter().any(|locked| locked.get() != cpu) {
-            self.find_moved(led);
+    /// The tasks that are elsewhere than they were, in the order of their rows. Who went twice is where it went last.
+    fn tell_moves(&mut self, led: &mut Led) {
+        if self.moves.is_empty() {
+            return;
         }
-    }
-
-    /// The tasks that are elsewhere than they were.
-    fn find_moved(&mut self, led: &mut Led) {
-        for (&task, &number) in &self.tasks {
-            let Some(cpu) = self.core.task(number).map(|view| CpuId::new(view.cpu)) else { continue };
-            if self.homes.insert(task, cpu) != Some(cpu) {
+        self.moves.sort_by_key(|row| row.0);
+        for (at, &(task, cpu)) in self.moves.iter().enumerate() {
+            let is_last = self.moves.get(at + 1).is_none_or(|next| next.0 != task);
+            if is_last && self.homes[task] != Some(cpu) {
+                self.homes[task] = Some(cpu);
                 led.moved.push((task, cpu));
             }
         }
+        self.moves.clear();
     }
+}
+
+/// What was asked for goes to an empty list, most often nothing.
+fn swap_filled<T>(led: &mut Vec<T>, asked: &mut Vec<T>) {
+    if !asked.is_empty() {
+        swap(led, asked);
+    }
+}
+
+/// The row of `task` is there from now on.
+fn set<T>(table: &mut IndexVec<TaskId, Option<T>>, task: TaskId, value: T) {
+    while table.len() <= task.index() {
+        table.push(None);
+    }
+    table[task] = Some(value);
 }
 
 impl LeadingCore for TreeCore {
@@ -355,9 +369,8 @@ impl LeadingCore for TreeCore {
                 if wanted.is_some() {
                     self.allow(cpu, now, number, &ours.task(child).cpus_allowed)?;
                 }
-                self.homes.insert(child, target);
+                set(&mut self.homes, child, target);
                 led.target = Some(target);
-                self.find_pushed(led);
             }
             Entry::Wake { wakee, flags } => {
                 let number = self.number(wakee)?;
@@ -366,12 +379,11 @@ impl LeadingCore for TreeCore {
                     WakeContext::Task if flags.sync => Wake::Sync,
                     WakeContext::Task => Wake::Task,
                 };
-                let target = self.core.wake(cpu, now, number, how);
-                let target = CpuId::new(self.said(target)?);
-                self.homes.insert(wakee, target);
-                led.target = Some(target);
-                self.find_pushed(led);
-                led.listed = self.core.task(number).is_some_and(|view| view.state == TASK_WAKING);
+                let woken = self.core.wake(cpu, now, number, how);
+                let woken = self.said(woken)?;
+                let target = CpuId::new(woken.cpu);
+                set(&mut self.homes, wakee, target);
+                (led.target, led.listed) = (Some(target), woken.listed);
             }
             Entry::Yield => self.waiting[site.cpu.index()].yields = true,
             Entry::Exec => {
@@ -388,7 +400,6 @@ impl LeadingCore for TreeCore {
                     let answer = self.core.softirq(cpu, now, number);
                     self.said(answer)?;
                 }
-                self.find_moved_between(cpu, led);
             }
             Entry::Ipi => {
                 let waiting = &mut self.waiting[site.cpu.index()];
@@ -397,7 +408,6 @@ impl LeadingCore for TreeCore {
                     let answer = self.core.ipi(cpu, now, resched);
                     self.said(answer)?;
                 }
-                self.find_moved(led);
             }
             Entry::Timer => {
                 let rings_here = |of: u32| of == cpu || self.offline[of as usize];
@@ -408,7 +418,6 @@ impl LeadingCore for TreeCore {
                     let answer = self.core.timer(cpu, now, timer as u32);
                     self.said(answer)?;
                 }
-                self.find_moved(led);
             }
             Entry::Frequency { policy } => {
                 let answer = self.core.frequency_work(cpu, now, policy as u32);
@@ -420,15 +429,22 @@ impl LeadingCore for TreeCore {
             }
             Entry::Change(change) => self.change(ours, (cpu, now), change, led)?,
         }
-        // Those of the boot too, with the first entry.
-        let asked = std::mem::take(&mut self.asked);
-        (led.ipis, led.timers, led.softirq) = (asked.ipis, asked.timers, asked.softirq);
-        (led.looked, led.locked, led.frequencies) = (asked.looked, asked.locked, asked.frequencies);
+        self.tell_moves(led);
+        // Those of the boot too, with the first entry. The lists change places, so both keep their room.
+        let asked = &mut self.asked;
+        led.softirq = std::mem::take(&mut asked.softirq);
+        swap_filled(&mut led.ipis, &mut asked.ipis);
+        swap_filled(&mut led.timers, &mut asked.timers);
+        swap_filled(&mut led.looked, &mut asked.looked);
+        swap_filled(&mut led.locked, &mut asked.locked);
+        swap_filled(&mut led.frequencies, &mut asked.frequencies);
         // Its own flag a CPU sets without an interrupt.
         led.ipis.retain(|&target| target != site.cpu);
         led.ipis.dedup();
-        let flags: Vec<_> = led.ipis.iter().copied().chain([site.cpu]).map(|cpu| self.flags_of(cpu)).collect();
-        led.flags.extend(flags);
+        for &target in &led.ipis {
+            led.flags.push(self.flags_of(target));
+        }
+        led.flags.push(self.flags_of(site.cpu));
         Ok(())
     }
 }

@@ -231,6 +231,43 @@ fn a_tree_and_its_patched_copy_are_built_and_compared() {
     assert_eq!(with(&store, &words).out, compared.out, "the same runs");
 }
 
+/// An experiment over a tree, in some 2 s of CPU time: both sides use up their quota, what a tree cannot give has its reason in place of a
+/// number, and the same command gives the same rows. A page is written, too.
+#[cfg(feature = "trees")]
+#[test]
+fn an_experiment_over_a_tree_has_its_rows_beside_ours() {
+    let folder = Folder::new();
+    let store = workspace().join("target/tmp/cli-kernels").display().to_string();
+    let root = std::env::var_os("FAIRGROUND_KERNEL_SOURCES").map_or(workspace().join("target/kernel-sources"), Into::into);
+    let tree = root.join("6.12");
+    assert!(tree.join("Makefile").is_file(), "{}: no kernel tree. Run `cargo xtask kernel-sources 6.12`", tree.display());
+    let built = with(&store, &["kernel", "build", &tree.display().to_string(), "--as", "stock-6.12"]);
+    assert_eq!(built.code, 0, "{}", built.err);
+    let page = folder.path("over.html");
+    let words = ["reproduce", "task-throttle", "--over", "tree:stock-6.12", "--json"];
+    let ran = with(&store, &[&words[..], &["-o", &page]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let document = ran.json();
+    assert_eq!(document["sides"], serde_json::json!(["tree:stock-6.12", "v6.12"]));
+    let row = |id: &str| document["rows"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap()["sides"].clone();
+    let number = |sides: &serde_json::Value, side: &str| sides[side]["value"].as_f64();
+    for quota in ["333", "167", "83"] {
+        let used = row(&format!("quota_{quota}ms.used"));
+        for side in ["tree:stock-6.12", "v6.12"] {
+            let share = number(&used, side).unwrap();
+            assert!((98.0..102.0).contains(&share), "{quota} ms, {side}: {share} % of the quota");
+        }
+        let switches = number(&row(&format!("quota_{quota}ms.switches")), "tree:stock-6.12").unwrap();
+        assert!(switches > 1_000.0, "{quota} ms: the tree runs {switches} switches");
+        let handed = row(&format!("quota_{quota}ms.lock_handovers"));
+        assert_eq!(number(&handed, "tree:stock-6.12"), None);
+        assert!(handed["tree:stock-6.12"]["why"].as_str().unwrap().contains("atomic"), "{handed}");
+        assert!(number(&handed, "v6.12").unwrap() > 0.0, "{handed}");
+    }
+    assert!(std::fs::read_to_string(&page).unwrap().contains("tree:stock-6.12"));
+    assert_eq!(with(&store, &words).json()["rows"], document["rows"], "the same runs");
+}
+
 /// A real-time hog beside fair tasks on one CPU for 2.5 s, nothing has a price: 6.1 stops it after 950 ms of each second, 6.12 has a server
 /// of fair tasks. Every metric is that of our rules.
 #[cfg(feature = "trees")]

@@ -39,7 +39,7 @@ pub(super) const HELPERS: &[&str] = &[
 ];
 /// What the host's C library and the script of the linker give.
 const GIVEN: &str = "memcpy memset memmove memcmp memchr snprintf sprintf sscanf vsnprintf vsscanf strcmp strlen strncmp strnlen \
-                     strchr strncpy strcpy strstr strsep strpbrk strcspn strspn strrchr _GLOBAL_OFFSET_TABLE_ jiffies fg_runqueues \
+                     strchr strncpy strcpy strstr strsep strpbrk strcspn strspn strrchr _GLOBAL_OFFSET_TABLE_ jiffies \
                      __per_cpu_start __per_cpu_end __sched_class_highest __sched_class_lowest __begin_sched_classes __end_sched_classes \
                      __ehdr_start fg_identity fg_core_initcalls fg_core_initcalls_end";
 

@@ -150,7 +150,14 @@ static fg_s64 do_start(unsigned task)
 	return do_wake(task);
 }
 static fg_s64 start(fg_u32 cpu, fg_u64 now, fg_u32 task) { CALL(cpu, now, do_start(task)); }
-static fg_s64 wake(fg_u32 cpu, fg_u64 now, fg_u32 task, fg_u32 how) { CALL(cpu, now, do_wake(task)); }
+/* Whom a task wakes that is about to sleep, lies on a wake list first. */
+static fg_s64 do_listed(unsigned task, unsigned how)
+{
+	fg_s64 on = do_wake(task);
+
+	return on < 0 || how != FG_WAKE_SYNC ? on : on | FG_LISTED;
+}
+static fg_s64 wake(fg_u32 cpu, fg_u64 now, fg_u32 task, fg_u32 how) { CALL(cpu, now, do_listed(task, how)); }
 
 static fg_s64 do_schedule(unsigned cpu, unsigned why)
 {
@@ -211,10 +218,18 @@ static fg_s64 number(fg_u32 cpu, fg_u64 now, fg_u32 which) { CALL(cpu, now, 0); 
 static fg_s64 numbers(fg_u32 cpu, fg_u64 now, fg_u32 a, fg_u32 b) { CALL(cpu, now, -EINVAL); }
 static fg_s64 nothing(fg_u32 cpu, fg_u64 now) { CALL(cpu, now, -EINVAL); }
 static fg_s64 set_nice(fg_u32 cpu, fg_u64 now, fg_u32 task, fg_s32 nice) { CALL(cpu, now, nice > 19 ? -EINVAL : 0); }
-static fg_s64 affinity(fg_u32 cpu, fg_u64 now, fg_u32 task, const fg_u32 *list, fg_u32 count) { CALL(cpu, now, count ? 0 : -EINVAL); }
+static fg_s64 do_affinity(unsigned task, const fg_u32 *list, unsigned count)
+{
+	if (!count)
+		return -EINVAL;
+	ask(FG_MOVE, list[count - 1], task, 0);
+	return 0;
+}
+static fg_s64 affinity(fg_u32 cpu, fg_u64 now, fg_u32 task, const fg_u32 *list, fg_u32 count) { CALL(cpu, now, do_affinity(task, list, count)); }
 static fg_s64 policy(fg_u32 cpu, fg_u64 now, fg_u32 task, const struct fg_policy *how) { CALL(cpu, now, how->priority > 99 ? -EINVAL : 0); }
 static fg_s64 group_file(fg_u32 cpu, fg_u64 now, fg_u32 group, const char *file, fg_s64 value) { CALL(cpu, now, strncmp(file, "cfs_", 4) ? -ENOENT : 0); }
 
+static fg_s64 flags(fg_u32 cpu) { return cpu < cpus ? (fg_s64)(resched[cpu] | works[cpu] * FG_USER_WORKS) : -EINVAL; }
 static fg_s64 view_task(fg_u32 task, struct fg_task_view *view)
 {
 	if (!task || task >= forked)
@@ -307,7 +322,7 @@ static const struct fg_table table = {
 	.nice = set_nice, .affinity = affinity, .policy = policy, .group_new = number, .group_file = group_file,
 	.group_move = numbers, .group_remove = number, .exec = nothing, .hotplug = number, .frequency = number,
 	.policy_new = policy_new, .govern = govern, .frequency_work = frequency_work, .view_policy = view_policy,
-	.view_task = view_task, .view_queue = view_queue, .view_cpu = view_cpu, .view_quota = view_quota, .view_domain = view_domain,
+	.flags = flags, .view_task = view_task, .view_queue = view_queue, .view_cpu = view_cpu, .view_quota = view_quota, .view_domain = view_domain,
 	.set_domain = set_domain, .set_idle_since = set_idle_since,
 };
 

@@ -1,6 +1,8 @@
 //! The interface, by a core of one FIFO per CPU in C: no kernel tree is needed, a C compiler is.
 
-use fairground_kcore::{CallError, Fork, Governing, Hardware, IDLE, KernelCore, Kind, Points, Policy, StopKind, Wake, Why};
+use fairground_kcore::{
+    CallError, Fork, Governing, Hardware, IDLE, KernelCore, Kind, Points, Policy, StopKind, Wake, Why, Woken,
+};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -74,9 +76,21 @@ fn a_sleeper_leaves_and_comes_back_by_a_wake_up() {
     assert_eq!(core.schedule(0, BOOT, Why::Preempted).unwrap(), 1);
     assert_eq!(core.schedule(0, BOOT + MS, Why::Sleeps).unwrap(), IDLE);
     assert_eq!(core.task(1).map(|task| task.on_rq), Some(0));
-    assert_eq!(core.wake(1, BOOT + 2 * MS, 1, Wake::Timer).unwrap(), 0);
+    assert_eq!(core.wake(1, BOOT + 2 * MS, 1, Wake::Timer).unwrap(), Woken { cpu: 0, listed: false });
+    assert_eq!(core.schedule(0, BOOT + 2 * MS, Why::Preempted).unwrap(), 1);
+    assert_eq!(core.schedule(0, BOOT + 2 * MS, Why::Sleeps).unwrap(), IDLE);
+    assert_eq!(core.wake(1, BOOT + 2 * MS, 1, Wake::Sync).unwrap(), Woken { cpu: 0, listed: true });
     assert_eq!(core.schedule(0, BOOT + 2 * MS, Why::Preempted).unwrap(), 1);
     assert_eq!(core.exit(0, BOOT + 3 * MS).unwrap(), IDLE);
+}
+
+#[test]
+fn who_goes_to_another_cpu_is_told() {
+    let mut core = booted("moves", 3);
+    hogs(&mut core, 1);
+    core.affinity(0, BOOT, 1, &[0, 2]).unwrap();
+    let moves: Vec<_> = core.requests().iter().map(|row| (row.kind(), row.cpu, row.a)).collect();
+    assert_eq!(moves, [(Some(Kind::Move), 2, 1)]);
 }
 
 #[test]
@@ -100,7 +114,12 @@ fn views_have_the_fields_of_the_header_at_their_places() {
 #[test]
 fn works_are_done_on_the_way_to_user_mode() {
     let mut core = booted("works", 1);
-    let flags = |core: &KernelCore| core.cpu(0).map(|cpu| (cpu.user_works, cpu.need_resched));
+    let flags = |core: &KernelCore| {
+        let (view, flags) = (core.cpu(0).unwrap(), core.flags(0).unwrap());
+        assert_eq!((view.user_works == 1, view.need_resched == 1), (flags.user_works(), flags.must_schedule()));
+        assert!(!flags.may_schedule());
+        Some((view.user_works, view.need_resched))
+    };
     let task = core.fork(0, BOOT, &Fork { nice: 19, ..Fork::default() }).unwrap();
     core.wake_up_new_task(0, BOOT, task).unwrap();
     assert_eq!(flags(&core), Some((0, 1)), "who does not run yet returns nowhere");
@@ -136,7 +155,8 @@ fn a_frequency_changes_when_the_driver_is_done() {
 #[test]
 fn what_a_core_refuses_is_an_error_and_the_core_goes_on() {
     let mut core = booted("refuses", 1);
-    let refused = |answer: Result<u32, CallError>| matches!(answer, Err(CallError::Refused(number)) if number < 0);
+    assert_eq!(core.flags(1), None, "there is one CPU");
+    let refused = |answer: Result<Woken, CallError>| matches!(answer, Err(CallError::Refused(number)) if number < 0);
     assert!(refused(core.wake(0, BOOT, 99, Wake::Task)));
     assert!(refused(core.wake(7, BOOT, 1, Wake::Task)));
     assert!(core.nice(0, BOOT, 1, 40).is_err());

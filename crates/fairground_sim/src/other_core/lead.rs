@@ -35,11 +35,12 @@ impl Simulation {
         let balances = matches!(entry, Entry::Schedule { .. } | Entry::Softirq);
         // Their prices hold the own lock.
         let holds_own = matches!(entry, Entry::Schedule { .. } | Entry::Tick);
-        let (looked, mut locked) = (std::mem::take(&mut led.looked), std::mem::take(&mut led.locked));
-        locked.retain(|&of| !(holds_own && of == cpu));
-        if !(looked.is_empty() && locked.is_empty()) {
-            self.core(rec, cpu, |sched, cx| sched.led_seen(cx, &looked, &locked, balances));
+        led.locked.retain(|&of| !(holds_own && of == cpu));
+        if led.looked.is_empty() && led.locked.is_empty() {
+            return true;
         }
+        let (looked, locked) = (std::mem::take(&mut led.looked), std::mem::take(&mut led.locked));
+        self.core(rec, cpu, |sched, cx| sched.led_seen(cx, &looked, &locked, balances));
         if let Beside::Leads(_, led) = &mut self.beside {
             (led.looked, led.locked) = (looked, locked);
         }
@@ -57,6 +58,13 @@ impl Simulation {
     /// Carries out what the last entry of `cpu` has brought, but for what it answered.
     pub(super) fn obey(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
         let Beside::Leads(_, led) = &mut self.beside else { return };
+        if led.is_flags_alone() {
+            // As nearly all entries are: nothing has to leave its place for it.
+            for flags in &led.flags {
+                self.sched.led_flags(flags.cpu, (flags.resched, flags.resched_lazy), flags.user_works);
+            }
+            return;
+        }
         let led = std::mem::take(led);
         if !led.moved.is_empty() {
             self.core(rec, cpu, |sched, cx| sched.led_moves(cx, &led.moved));

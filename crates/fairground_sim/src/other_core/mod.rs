@@ -188,6 +188,12 @@ pub enum LedFrequency {
 }
 
 impl Led {
+    /// Whether there is nothing to do but to note flags.
+    fn is_flags_alone(&self) -> bool {
+        let lists_are_empty =
+            self.moved.is_empty() && self.ipis.is_empty() && self.timers.is_empty() && self.frequencies.is_empty();
+        lists_are_empty && !self.softirq
+    }
     fn clear(&mut self) {
         (self.next, self.target, self.listed, self.softirq) = (None, None, false, false);
         self.moved.clear();

@@ -170,7 +170,7 @@ impl Driver {
         for row in 0..self.tasks.len() {
             if self.tasks[row].wakes.is_some_and(|(on, at)| on == cpu && at <= self.now) {
                 self.tasks[row].wakes = None;
-                let to = self.core.wake(cpu, self.now, self.numbers[row], Wake::Timer).unwrap();
+                let to = self.core.wake(cpu, self.now, self.numbers[row], Wake::Timer).unwrap().cpu;
                 self.wakeups.push((self.now - BOOT_NS, row as u32, to));
                 self.take_requests(cpu);
             }
@@ -243,6 +243,7 @@ impl Driver {
                 Kind::Softirq => cpu.softirqs.push(request.a as u32),
                 Kind::Timer => drop(self.timers.insert(request.a, (request.cpu, request.b))),
                 Kind::Untimer => drop(self.timers.remove(&request.a)),
+                Kind::Move => {}
                 Kind::Switch => {
                     let row = |number: u64| (number != IDLE).then(|| self.rows[&number]);
                     let (prev, next) = (row(request.a), row(request.b));

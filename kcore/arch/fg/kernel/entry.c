@@ -4,7 +4,7 @@
  *
  * The problem: the engine wants to know what a call asked for, without being called back in the middle of it. The
  * answer: a ring that begins empty at each call and is read after it. 32 bytes per request; a call on 512 CPUs makes
- * at most a few per CPU, so 65,536 are never reached by a sound core, and reaching them is a fault.
+ * at most a few per CPU and per task that it moves, so 65,536 are never reached by a sound core, and reaching them is a fault.
  */
 #include "fg.h"
 

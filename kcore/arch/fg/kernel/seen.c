@@ -3,7 +3,8 @@
  * What a call has seen of other CPUs: whose run queues it looked at, and whose locks it took.
  *
  * The problem: what a search or a balance costs is above all how many run queues it looks at. The tree's code is as it
- * is, but both go through headers that are ours: a run queue is found by per_cpu_ptr(), a lock by arch_spin_lock().
+ * is, but both go through headers that are ours: a run queue is found by per_cpu_ptr(), a lock by arch_spin_lock(). Of all
+ * data per CPU only run queues are a struct rq, so what else is reached for costs nothing here.
  *
  * The rule: a look is the first reach for the run queue of another CPU after one for some other run queue. A single
  * reach that is followed by taking the lock counts as a lock only. Both are noted in their order, four bytes each.
@@ -22,8 +23,7 @@
 unsigned long fg_first_lock, fg_locks_span;
 static unsigned long fg_apart;
 static u32 fg_seen[FG_SEEN], fg_seen_count;
-/* Whose run queue was reached for last, and how often in a row. */
-static u32 fg_last, fg_reaches;
+unsigned int fg_reached, fg_reached_so_often;
 
 void fg_seen_boot(void)
 {
@@ -35,7 +35,7 @@ void fg_seen_boot(void)
 void fg_seen_begin(void)
 {
 	fg_seen_count = 0;
-	fg_last = fg_cpu;
+	fg_reached = fg_cpu;
 }
 
 static void fg_note(u32 what)
@@ -45,14 +45,10 @@ static void fg_note(u32 what)
 	fg_seen[fg_seen_count++] = what;
 }
 
-void fg_look(unsigned int cpu)
+void fg_looked(unsigned int cpu)
 {
-	if (cpu == fg_last) {
-		fg_reaches++;
-		return;
-	}
-	fg_last = cpu;
-	fg_reaches = 1;
+	fg_reached = cpu;
+	fg_reached_so_often = 1;
 	if (cpu != fg_cpu)
 		fg_note(cpu);
 }
@@ -63,10 +59,10 @@ void fg_lock_taken(unsigned long from_first)
 
 	if (cpu * fg_apart != from_first)
 		return;
-	if (fg_last == cpu && fg_reaches == 1 && fg_seen_count && fg_seen[fg_seen_count - 1] == cpu)
+	if (fg_reached == cpu && fg_reached_so_often == 1 && fg_seen_count && fg_seen[fg_seen_count - 1] == cpu)
 		fg_seen_count--;
 	fg_note(cpu | FG_LOCKED);
-	fg_last = cpu;
+	fg_reached = cpu;
 }
 
 const u32 *fg_seen_rows(u32 *count);

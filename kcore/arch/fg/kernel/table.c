@@ -36,6 +36,7 @@ fg_s64 fg_set_frequency(u32 cpu, u64 now, u32 scale);
 fg_s64 fg_policy_new(u32 cpu, u64 now, const struct fg_freq_policy *how);
 fg_s64 fg_govern(u32 cpu, u64 now, u32 policy, const struct fg_governor *how);
 fg_s64 fg_frequency_work(u32 cpu, u64 now, u32 policy);
+fg_s64 fg_flags(u32 cpu);
 fg_s64 fg_view_task(u32 task, struct fg_task_view *view);
 fg_s64 fg_view_queue(u32 group, u32 cpu, struct fg_queue_view *view);
 fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view);
@@ -86,6 +87,7 @@ static const struct fg_table fg_table = {
 	.policy_new = fg_policy_new,
 	.govern = fg_govern,
 	.frequency_work = fg_frequency_work,
+	.flags = fg_flags,
 	.view_task = fg_view_task,
 	.view_queue = fg_view_queue,
 	.view_cpu = fg_view_cpu,

@@ -180,6 +180,12 @@ static fg_s64 fg_start_body(u32 number)
 fg_s64 fg_start(u32 cpu, u64 now, u32 number);
 fg_s64 fg_start(u32 cpu, u64 now, u32 number) { return FG_CALL(cpu, now, fg_start_body(number)); }
 
+/* set_task_cpu(): the tree's tracepoint says where a task goes (trace/events/sched.h). */
+void fg_moves(const struct task_struct *task, unsigned int cpu)
+{
+	fg_request(FG_MOVE, cpu, task->pid, 0);
+}
+
 /* A timer wakes in an interrupt, a task by a call; the answer is the CPU on which the task will run. */
 static fg_s64 fg_wake_body(u32 number, u32 how)
 {
@@ -195,7 +201,7 @@ static fg_s64 fg_wake_body(u32 number, u32 how)
 	} else {
 		default_wake_function(&entry, TASK_NORMAL, how == FG_WAKE_SYNC ? WF_SYNC : 0, NULL);
 	}
-	return task_cpu(task);
+	return task_cpu(task) | (fg_state(task) == TASK_WAKING ? FG_LISTED : 0);
 }
 
 fg_s64 fg_wake(u32 cpu, u64 now, u32 number, u32 how);

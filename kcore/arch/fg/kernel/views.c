@@ -156,8 +156,16 @@ static void fg_view_dl(const struct rq *rq, struct fg_cpu_view *view)
 static u32 fg_must_schedule(struct task_struct *task)
 {
 	if (test_tsk_need_resched(task))
-		return 1;
-	return test_tsk_thread_flag(task, TIF_NEED_RESCHED_LAZY) ? 2 : 0;
+		return FG_MUST_SCHEDULE;
+	return test_tsk_thread_flag(task, TIF_NEED_RESCHED_LAZY) ? FG_MAY_SCHEDULE : 0;
+}
+
+fg_s64 fg_flags(u32 cpu);
+fg_s64 fg_flags(u32 cpu)
+{
+	if (cpu >= fg_cpus)
+		return -EINVAL;
+	return fg_must_schedule(fg_running[cpu]) | (fg_running[cpu]->task_works ? FG_USER_WORKS : 0);
 }
 
 fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view);

@@ -11,7 +11,7 @@
 #ifndef FG_ABI_H
 #define FG_ABI_H
 
-#define FG_ABI_VERSION 7
+#define FG_ABI_VERSION 8
 #define FG_BROKEN (-10000)
 
 typedef unsigned long long fg_u64;
@@ -32,6 +32,7 @@ enum fg_kind {
 	FG_FREQ,	/* the CPUs of policy `a` run at `b` kHz from now on */
 	FG_FREQ_THREAD,	/* the thread that changes the frequency of policy `a` is to run */
 	FG_FREQ_TIMER,	/* the driver of policy `a` is done at `b` ns */
+	FG_MOVE,	/* task `a` goes to `cpu` */
 };
 
 /* 32 bytes. A task of `FG_SWITCH`: its number, FG_IDLE or FG_STOPPER. */
@@ -106,8 +107,14 @@ struct fg_policy {
 	fg_u32 clamp_min, clamp_max;
 };
 
-/* How a task is woken. */
+/*
+ * How a task is woken. The answer is its CPU, and this bit where it is on the way there, on a wake list.
+ */
 enum fg_wake { FG_WAKE_TIMER, FG_WAKE_TASK, FG_WAKE_SYNC };
+#define FG_LISTED (1ll << 32)
+
+/* What a CPU is to do before its task goes on in user mode. */
+enum fg_flag { FG_MUST_SCHEDULE = 1, FG_MAY_SCHEDULE = 2, FG_USER_WORKS = 4 };
 
 /* Why schedule() is called. */
 enum fg_schedule { FG_PREEMPTED, FG_SLEEPS, FG_SLEEPS_UNINTERRUPTIBLE, FG_YIELDS, FG_EXITS };
@@ -232,6 +239,7 @@ struct fg_table {
 	fg_s64 (*govern)(fg_u32 cpu, fg_u64 now, fg_u32 policy, const struct fg_governor *how);
 	fg_s64 (*frequency_work)(fg_u32 cpu, fg_u64 now, fg_u32 policy);
 
+	fg_s64 (*flags)(fg_u32 cpu);
 	fg_s64 (*view_task)(fg_u32 task, struct fg_task_view *view);
 	fg_s64 (*view_queue)(fg_u32 group, fg_u32 cpu, struct fg_queue_view *view);
 	fg_s64 (*view_cpu)(fg_u32 cpu, struct fg_cpu_view *view);
