@@ -278,11 +278,12 @@ impl Sched {
             })?;
             let ordered = rq.clocks.clock_pelt <= rq.clocks.clock_task && rq.clocks.clock_task <= rq.clocks.clock;
             hold(ordered, || format!("the clocks of CPU {cpu} overtook one another"))?;
-            // The task that runs there leaves at its next schedule().
+            // The task that runs there leaves at its next schedule(), or each of them at one of these.
             let stands = |task| self.ses[self.tasks[task].se].on_rq || self.is_queued_rt(task) || self.is_queued_dl(task);
             let runs = rq.curr.is_some_and(stands);
             let left = rq.nr_running.saturating_sub(u32::from(runs));
-            hold(rq.online || left == 0, || format!("{left} tasks wait on CPU {cpu}, which is off line"))?;
+            let are_pushed = self.pushes_off(cpu) && (rq.need_resched || rq.stop_running || rq.curr.is_some());
+            hold(rq.online || left == 0 || are_pushed, || format!("{left} tasks wait on CPU {cpu}, which is off line"))?;
         }
         Ok(())
     }

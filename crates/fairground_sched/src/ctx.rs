@@ -121,14 +121,6 @@ pub enum Request {
         /// When it fires; `None` cancels it.
         at: Option<Instant>,
     },
-    /// Let the stopper of `cpu` run as soon as it can: it pushes the task that runs there
-    /// ([`crate::Sched::active_load_balance_cpu_stop`]).
-    Stop {
-        /// The CPU whose running task gives way.
-        cpu: CpuId,
-        /// When that was asked for.
-        at: Instant,
-    },
 }
 
 /// Age of the scheduler clock when a run begins. The kernel's clocks are never 0 after boot, and a

@@ -58,6 +58,12 @@ pub struct Rq {
     pub(crate) watchdog_due: bool,
     /// Whether the CPU is on line.
     pub online: bool,
+    /// The task that was just chosen on a CPU that everybody leaves: its stopper puts it elsewhere.
+    pub(crate) push_off: Option<TaskId>,
+    /// The stopper was woken, or runs.
+    pub(crate) stopper_queued: bool,
+    /// The server of the fair class is queued, and counts.
+    pub(crate) server_queued: bool,
     /// Woken tasks that another CPU chose this one for and left to it to queue, oldest first.
     pub(crate) wake_list: Vec<TaskId>,
     /// The stopper stands on that list, too.
@@ -236,7 +242,14 @@ impl Rq {
     /// Kernel: core.c idle_cpu(), v4.12–
     #[inline]
     pub(crate) fn idle(&self) -> bool {
-        self.curr.is_none() && !self.stop_running && self.nr_running == 0 && !self.ttwu_pending()
+        self.curr.is_none() && !self.stop_running && self.nr_counted() == 0 && !self.ttwu_pending()
+    }
+    /// Tasks of the CPU as the kernel counts them: those of the run, the stopper, and the server of the fair class.
+    ///
+    /// Kernel: sched.h struct rq, nr_running, v4.12–
+    #[inline]
+    pub fn nr_counted(&self) -> u32 {
+        self.nr_running + u32::from(self.stopper_queued) + u32::from(self.server_queued)
     }
     /// Whether somebody who was woken waits for the CPU to queue it.
     #[inline]

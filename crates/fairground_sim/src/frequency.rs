@@ -6,17 +6,14 @@ use fairground_model::{Change, FreqPolicy, Governor, GovernorKind, Mistakes, Op,
 use fairground_stdx::{CpuId, CpuMask, Ns};
 
 impl Simulation {
-    /// Something from outside sets the frequency of a CPU, and of all that change with it. Their clocks go by the old one up to now.
+    /// Something from outside sets the frequency of a CPU, and of all that change with it. Nobody reads their clocks for that: the time
+    /// since the last reading goes by the new frequency, as in the kernel.
     pub(crate) fn set_frequency(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, freq_capacity: u32) {
         let Some(row) = self.view.cpus[cpu].policy else {
-            self.core_from_outside(rec, cpu, |sched, cx| sched.settle(cx));
             return self.run_at(cpu, freq_capacity);
         };
         let policy = &self.machine.policies[row];
         let (cpus, khz) = (policy.cpus, policy.khz_of(freq_capacity));
-        for cpu in cpus.iter() {
-            self.core_from_outside(rec, cpu, |sched, cx| sched.settle(cx));
-        }
         self.core_from_outside(rec, cpu, |sched, cx| sched.force_frequency(cx, row, khz));
         // The share need not be that of an operating point.
         self.run_together(cpus, freq_capacity);

@@ -19,7 +19,9 @@ impl Simulation {
         self.cpus[cpu].nohz_kick = false;
         if self.cpus[cpu].doing == Doing::Idle {
             self.queue.idle(cpu);
-            self.queue.set(cpu, Slot::Ipi, None);
+            if self.sched.is_vacated(cpu) {
+                self.queue.set(cpu, Slot::Ipi, None);
+            }
             self.jiffies.stop(cpu);
         }
     }
@@ -37,10 +39,10 @@ impl Simulation {
         }
     }
 
-    /// Where a task that runs on `cpu` arms its timer: there, if it is on line.
+    /// `cpu` if it is on line, else the first one that is: where a task that runs on `cpu` arms its timer, and who acts from outside acts.
     ///
     /// Kernel: hrtimer.c switch_hrtimer_base(), v4.12–
-    pub(crate) fn timer_base(&self, cpu: CpuId) -> CpuId {
+    pub(crate) fn nearest_online(&self, cpu: CpuId) -> CpuId {
         match self.view.online.contains(cpu) {
             true => cpu,
             false => self.view.online.first().unwrap_or(cpu),

@@ -60,7 +60,7 @@ impl Simulation {
         if self.queue.cancel_timer(self.timer_id(Timer::Task(task))) {
             let due = self.tasks[task].timer_due.max(self.now);
             let hard = Instant::from_ns(due.ns().saturating_add(slack.0).min(Instant::MAX.ns()));
-            self.queue.arm_timer(self.timer_base(self.sched.task(task).cpu), self.timer_id(Timer::Task(task)), due, hard);
+            self.queue.arm_timer(self.nearest_online(self.sched.task(task).cpu), self.timer_id(Timer::Task(task)), due, hard);
         }
     }
 }

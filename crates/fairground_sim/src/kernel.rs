@@ -111,10 +111,6 @@ impl Simulation {
                     self.cpus[cpu].nohz_kick = true;
                     (cpu, at)
                 }
-                Request::Stop { cpu, at } => {
-                    self.sched.wake_stopper(cpu);
-                    (cpu, at)
-                }
             };
             if self.polls(cpu) {
                 self.send_ipi(cpu, at);
@@ -136,7 +132,7 @@ impl Simulation {
 
     pub(crate) fn arm_timer_at(&mut self, cpu: CpuId, timer: Timer, at: Instant) {
         let at = at.max(self.now);
-        self.queue.arm_timer(self.timer_base(cpu), self.timer_id(timer), at, at);
+        self.queue.arm_timer(self.nearest_online(cpu), self.timer_id(timer), at, at);
     }
 
     /// An interrupt will arrive at `cpu`, or it will see its flag; one that is under way earlier serves for both.

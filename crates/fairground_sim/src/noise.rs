@@ -84,7 +84,7 @@ impl Simulation {
     /// A source's time has come on `cpu`: when is it the next time?
     fn arm_next_noise(&mut self, row: usize) {
         let at = self.now + self.noise[row].gap();
-        let base = self.timer_base(self.noise[row].home);
+        let base = self.nearest_online(self.noise[row].home);
         self.queue.arm_timer(base, self.timer_id(Timer::Noise(row)), at, at);
     }
 

@@ -112,6 +112,10 @@ impl Simulation {
     /// The switch away from `prev` (if any) is over: the current task goes on, or the CPU idles.
     pub(crate) fn switched(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, prev: Option<TaskId>) -> Next {
         self.finish_task_switch(cpu, prev);
+        // schedule() itself chooses again: who was chosen on a CPU that is off line does not begin.
+        if !self.view.online.contains(cpu) && self.sched.stop_work_due(cpu) {
+            return self.schedule(rec, cpu);
+        }
         if self.sched.rq(cpu).curr.is_none() && !self.sched.rq(cpu).need_resched {
             // One that came during the switch is served before the tick stops.
             return if self.queue.irq_is_late(cpu) { self.enable_irqs(cpu) } else { self.go_idle(rec, cpu) };

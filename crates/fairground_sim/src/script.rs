@@ -38,6 +38,8 @@ pub(crate) fn script_of(set: &TaskSet) -> Vec<Scripted> {
 
 /// When a CPU that spins is looked at again: about as long as a run queue's lock is held.
 const SPIN: Ns = Ns(100);
+/// How long a change of hotplug waits before it looks again whether the one before is over.
+const HOTPLUG_RETRY: Ns = Ns(1_000);
 
 impl Simulation {
     /// One more change from outside, now or later: for the question what would be if. It comes after what was written
@@ -57,6 +59,8 @@ impl Simulation {
             Act::Start(task) => self.sched.task(*task).cpu,
             Act::Change(_) => CpuId::new(0),
         };
+        // Nothing is done on a CPU that is off line.
+        let cpu = self.nearest_online(cpu);
         // A core that leads is asked outside of the calls that are free anyway.
         let prices = self.beside.leads().then(|| self.cpus[cpu].meter.use_prices(Prices::Free));
         match act {
@@ -179,7 +183,9 @@ impl Simulation {
             }
             Change::Hotplug { cpu, online } => self.hotplug(rec, cpu, online),
             // A CPU that is off line has its watchdog switched off.
-            Change::Watchdog { cpu } if self.view.online.contains(cpu) => self.sched.wake_watchdog(cpu),
+            Change::Watchdog { cpu } if self.view.online.contains(cpu) => {
+                self.core_from_outside(rec, cpu, |sched, cx| sched.wake_watchdog(cx));
+            }
             Change::Watchdog { .. } => {}
         }
     }
@@ -195,6 +201,12 @@ impl Simulation {
         let within = within && row.doing == Doing::Kernel;
         let end = || self.queue.get(cpu, Slot::Segment);
         if self.locks.spins(cpu) { Some(end().unwrap_or(self.now + SPIN)) } else { end().filter(|_| within) }
+    }
+
+    /// Whether tasks have still to leave a CPU that is off line.
+    fn is_being_left(&self) -> bool {
+        let leaves = |cpu: CpuId| !self.sched.is_vacated(cpu) || self.cpus[cpu].doing != Doing::Idle;
+        self.machine.cpus.ids().filter(|&cpu| !self.view.online.contains(cpu)).any(leaves)
     }
 
     /// The hotplug that has just begun comes later, and so do those that would come before that: they wait for each other.
@@ -221,9 +233,9 @@ impl Simulation {
         if let Some(end) = self.leaves_phase_of_schedule(cpu).filter(|_| !online) {
             return self.postpone_hotplug(end + Ns(1));
         }
-        // Where another core decides a CPU leaves by its next schedule(), and whoever brings it back waits for that.
-        if online && self.beside.leads() && self.cpus[cpu].doing != Doing::Idle {
-            return self.postpone_hotplug(self.now + Ns(1));
+        // One change ends before the next begins: a CPU is left by its own calls of schedule().
+        if self.is_being_left() {
+            return self.postpone_hotplug(self.now + HOTPLUG_RETRY);
         }
         if online {
             self.view.online.insert(cpu);

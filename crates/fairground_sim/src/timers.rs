@@ -127,6 +127,6 @@ impl Simulation {
     /// A task that runs on `cpu` sleeps until its timer rings: from `at` on it may, at `hard` it must.
     pub(crate) fn arm_task_timer(&mut self, cpu: CpuId, task: TaskId, at: Instant, hard: Instant) {
         self.tasks[task].timer_due = at;
-        self.queue.arm_timer(self.timer_base(cpu), self.timer_id(Timer::Task(task)), at, hard);
+        self.queue.arm_timer(self.nearest_online(cpu), self.timer_id(Timer::Task(task)), at, hard);
     }
 }

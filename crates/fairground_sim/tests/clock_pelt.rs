@@ -3,7 +3,7 @@
 
 use crate::common::{Build, MS, busy_until, cpu, setup, sleep, work};
 use fairground_machine::{CostModel, Machine};
-use fairground_model::{NullSink, Start, TaskSet, cgroup};
+use fairground_model::{Change, NullSink, Start, TaskSet, TimedChange, cgroup};
 use fairground_sim::Simulation;
 use fairground_stdx::{Instant, Ns, TaskId};
 
@@ -38,6 +38,18 @@ fn the_order_of_the_two_factors_shows_in_the_last_digit_of_clock_pelt() {
         clock(201) - clock(101)
     };
     assert_eq!([gone(MAILED), gone(MERGED)], [34_835_200, 34_835_100]);
+}
+
+/// A frequency that is set from outside reads no clock: the time since the last tick goes by the new one. A whole tick at 1024, and one at
+/// 512 of 1024, though that was set in its middle.
+#[test]
+fn time_since_the_last_reading_goes_by_the_new_frequency() {
+    let mut set = TaskSet::default();
+    set.task("busy", vec![work(10_000 * MS)]);
+    let change = Change::FreqCapacity { cpu: cpu(0), freq_capacity: 512 };
+    set.changes.push(TimedChange { at: Instant::from_ns(100 * MS + MS / 2), change });
+    let clock = |ms| at("v6.1", &machine(1024, 1024), &set, ms).sched().rq(cpu(0)).clocks.clock_pelt;
+    assert_eq!(clock(102) - clock(100), MS + MS / 2);
 }
 
 /// `util_avg` and `lost_idle_time`: the mailed series asks at each update of an idle CPU's clock whether its idle time is lost, and

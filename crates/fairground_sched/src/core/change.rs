@@ -239,7 +239,7 @@ impl Sched {
         let reason = match () {
             () if self.is_dl(task) => self.yield_task_dl(cx, task),
             () if self.is_rt(task) => self.yield_task_rt(task),
-            () if self.rqs[cpu].nr_running == 1 => Reason::YieldAlone,
+            () if self.rqs[cpu].nr_counted() == 1 => Reason::YieldAlone,
             () => self.yield_task_fair(cx, task),
         };
         cx.decide(reason, Some(task), 0);

@@ -16,7 +16,7 @@ impl Sched {
     ///
     /// Kernel: core.c sched_fork(), sched_cgroup_fork(), fair.c task_fork_fair(), v4.12–v6.11
     pub fn sched_fork(&mut self, cx: &mut Ctx<'_, '_>, parent: Option<TaskId>, child: TaskId) {
-        let cpu = parent.map_or(self.tasks[child].cpu, |parent| self.tasks[parent].cpu);
+        let cpu = parent.map_or(cx.cpu, |parent| self.tasks[parent].cpu);
         self.inherit_group(parent, child);
         self.set_task_rq(child, cpu);
         self.inherit_slice(parent, child);

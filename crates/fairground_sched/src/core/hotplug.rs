@@ -4,6 +4,7 @@ use crate::Sched;
 use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::fair::balance::BalanceWork;
 use crate::rt::MAX_RT_PRIO;
+use crate::seam::{HotplugPush, OfflineClock};
 use crate::topology::Topology;
 use fairground_model::{DL_PRIO, Policy};
 use fairground_stdx::{CpuId, TaskId};
@@ -22,11 +23,11 @@ impl std::fmt::Display for LastCpu {
 }
 
 impl Sched {
-    /// A CPU goes off line; `cx.machine` shows the machine without it. Its tasks move: those that wait at once, the
-    /// smallest virtual time first, the one that runs at its next schedule(), which is asked for. Each goes to an
-    /// allowed CPU of the same node, else to any allowed one; one that has none left may run anywhere.
+    /// A CPU goes off line; `cx.machine` shows the machine without it. Nobody new comes there, and its tasks leave: each at its
+    /// schedule() ([`HotplugPush::BalancePush`]), or at once, the smallest virtual time first, but for the one that runs. Each goes to
+    /// an allowed CPU of the same node, else to any allowed one; one that has none left may run anywhere.
     ///
-    /// Kernel: core.c sched_cpu_deactivate(), balance_push(), migrate_tasks() up to v5.10, v4.12–
+    /// Kernel: core.c sched_cpu_deactivate(), migrate_tasks() up to v5.10, v4.12–
     pub fn set_cpu_offline(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) -> Result<(), LastCpu> {
         if cx.machine.online.is_empty() {
             return Err(LastCpu(cpu));
@@ -34,19 +35,71 @@ impl Sched {
         if !self.rqs[cpu].online {
             return Ok(());
         }
-        self.queue_wake_list(cx, cpu);
+        let at_once = self.profile.hotplug_push == HotplugPush::AtOnce;
+        if at_once {
+            self.queue_wake_list(cx, cpu);
+        }
         self.end_migrations_to(cx, cpu);
         self.nohz_balance_exit_idle(cpu);
         self.rqs[cpu].online = false;
         // The kernel scales its tunables while the CPU still counts.
         self.tunables = self.profile.tunables.at(cx.machine.online.weight() as u32 + 1);
-        self.rebuild_sched_domains(cx);
+        self.update_rq_clock(cx, cpu);
+        self.read_clocks_of_domains(cx, cpu);
+        self.rebuild_sched_domains(cx, Some(cpu));
         self.hotplug_releases_quota(cx, cpu);
         self.rq_offline_rt(cx, cpu);
-        self.hrtick_clear(cx, cpu);
-        self.push_tasks_off(cx, cpu);
-        self.dl_server_off_line(cx, cpu);
+        if at_once {
+            self.push_tasks_off(cx, cpu);
+            self.cpu_dies(cx, cpu);
+        } else if self.is_vacated(cpu) {
+            self.stopper_takes_down(cx, cpu);
+        } else {
+            self.resched_curr(cx, cpu);
+        }
         Ok(())
+    }
+
+    /// Whether nobody runs or waits on `cpu`, its stopper included.
+    pub fn is_vacated(&self, cpu: CpuId) -> bool {
+        let rq = &self.rqs[cpu];
+        rq.curr.is_none() && rq.nr_running == 0 && !rq.stop_running && !rq.ttwu_pending() && !self.stop_work_due(cpu)
+    }
+
+    /// Whether each schedule() on `cpu` pushes who was to run there.
+    ///
+    /// Kernel: core.c balance_push_set(), v5.11–
+    pub(crate) fn pushes_off(&self, cpu: CpuId) -> bool {
+        !self.rqs[cpu].online && self.profile.hotplug_push == HotplugPush::BalancePush && !self.is_led()
+    }
+
+    /// The end of a schedule() on a CPU that everybody leaves: the stopper puts `next` elsewhere, or takes the CPU down if nobody is left.
+    ///
+    /// Kernel: core.c balance_push(), balance_hotplug_wait(), v5.11–
+    pub(super) fn balance_push(&mut self, cx: &mut Ctx<'_, '_>, next: Option<TaskId>) {
+        if next.is_some() {
+            self.rqs[cx.cpu].push_off = next;
+            self.wake_stopper(cx, cx.cpu);
+        } else if self.is_vacated(cx.cpu) {
+            self.stopper_takes_down(cx, cx.cpu);
+        }
+    }
+
+    /// Nobody is left on `cpu`. Its stopper, which is the last to run there, takes it down, and the CPU idles anew: all at one instant.
+    ///
+    /// Kernel: cpu.c takedown_cpu(), take_cpu_down(), v4.12–
+    fn stopper_takes_down(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        self.update_rq_clock(cx, cpu);
+        self.update_avg_idle(cx, cpu);
+        self.rqs[cpu].lb.idle_stamp = self.rqs[cpu].clocks.clock;
+        self.cpu_dies(cx, cpu);
+    }
+
+    /// Kernel: core.c sched_cpu_dying(), v4.12–
+    fn cpu_dies(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        self.topology.update_max_interval(cx.machine.online.weight() as u64);
+        self.hrtick_clear(cx, cpu);
+        self.dl_server_off_line(cx, cpu);
     }
 
     /// The same where another core decides: it moves the tasks, and our tables follow.
@@ -55,14 +108,14 @@ impl Sched {
         self.led_wake_list(cx);
         cx.cpu = caller;
         self.rqs[cpu].online = false;
-        self.rebuild_sched_domains(cx);
+        self.rebuild_sched_domains(cx, Some(cpu));
     }
 
     /// A CPU comes back where another core decides.
     pub fn led_online(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         self.rqs[cpu].online = true;
         self.update_rq_clock(cx, cpu);
-        self.rebuild_sched_domains(cx);
+        self.rebuild_sched_domains(cx, None);
     }
 
     /// A CPU comes back, idle; `cx.machine` shows the machine with it. Tasks that may use it may do so again.
@@ -75,7 +128,9 @@ impl Sched {
         self.rqs[cpu].online = true;
         self.update_rq_clock(cx, cpu);
         self.tunables = self.profile.tunables.at(cx.machine.online.weight() as u32);
-        self.rebuild_sched_domains(cx);
+        self.read_clocks_of_domains(cx, cpu);
+        self.rebuild_sched_domains(cx, None);
+        self.topology.update_max_interval(cx.machine.online.weight() as u64 - 1);
         self.hotplug_releases_quota(cx, cpu);
         self.rq_online_rt(cpu);
     }
@@ -113,11 +168,25 @@ impl Sched {
         }
     }
 
-    /// Builds the domains anew, with fresh state of balancing. Who balances or searches goes on in the old ones to the end.
+    /// While domains are built anew every run queue goes off line for a moment, also those of the CPUs that stay. From v6.5 on that reads
+    /// their clocks.
+    ///
+    /// Kernel: topology.c rq_attach_root(), core.c set_rq_offline(), v6.5–
+    fn read_clocks_of_domains(&mut self, cx: &mut Ctx<'_, '_>, but: CpuId) {
+        if self.profile.offline_clock == OfflineClock::Once {
+            for other in cx.machine.online.iter().filter(|&other| other != but) {
+                self.update_rq_clock(cx, other);
+            }
+        }
+    }
+
+    /// Builds the domains anew, with fresh state of balancing. Who balances or searches goes on in the old ones to the end. A CPU that
+    /// is `leaving` still counts in intervals.
     ///
     /// Kernel: topology.c partition_sched_domains(), v4.12–
-    fn rebuild_sched_domains(&mut self, cx: &Ctx<'_, '_>) {
-        let mut fresh = Topology::build(&self.profile, cx.machine);
+    fn rebuild_sched_domains(&mut self, cx: &Ctx<'_, '_>, leaving: Option<CpuId>) {
+        let mut fresh = Topology::build_without(&self.profile, cx.machine, leaving);
+        fresh.max_load_balance_interval = self.topology.max_load_balance_interval;
         fresh.set_birth(cx.jiffies, SCHED_CLOCK_AT_START + cx.now.ns());
         let balancing = self.balance_works.iter().any(|work| !matches!(work, BalanceWork::None));
         let searching = self.searches.any();
@@ -127,6 +196,24 @@ impl Sched {
         self.rqs.iter_mut().for_each(|rq| rq.lb.counted_idle = false);
         for cpu in cx.machine.online.iter() {
             self.update_cpu_capacity(cpu);
+        }
+    }
+}
+
+#[cfg(test)]
+impl Sched {
+    /// The calls of schedule() on `cx.cpu` up to the last that its stopper asks for.
+    pub(crate) fn schedule_with_stopper(&mut self, cx: &mut Ctx<'_, '_>) -> Option<TaskId> {
+        loop {
+            if self.stop_work_due(cx.cpu) {
+                let switch = self.schedule_stopper(cx, None);
+                switch.prev.into_iter().for_each(|prev| self.finish_task_switch(prev));
+                while self.run_stopper(cx) == crate::BalanceStep::More {}
+            }
+            let next = self.schedule(cx).next;
+            if !self.stop_work_due(cx.cpu) {
+                return next;
+            }
         }
     }
 }
@@ -197,7 +284,7 @@ mod tests {
         }
 
         fn schedule(&mut self, on: CpuId) -> Option<TaskId> {
-            self.call(on, |sched, cx| sched.schedule(cx)).next
+            self.call(on, |sched, cx| sched.schedule_with_stopper(cx))
         }
 
         fn offline(&mut self, number: u32) -> Result<(), LastCpu> {
@@ -221,12 +308,14 @@ mod tests {
             let waiting = bench.task_on(cpu(6), "0-7");
             let elsewhere = bench.task_on(cpu(6), "1,6");
             bench.offline(6).unwrap();
-            assert_eq!(bench.sched.task(waiting).cpu, cpu(4), "{profile}");
-            assert_eq!(bench.sched.task(elsewhere).cpu, cpu(1), "{profile}");
-            assert!(bench.sched.rq(cpu(6)).need_resched);
+            assert!(bench.sched.rq(cpu(6)).need_resched && !bench.sched.is_vacated(cpu(6)));
+            let at_once = bench.sched.profile().hotplug_push == HotplugPush::AtOnce;
+            let moved = |bench: &Bench, task| bench.sched.task(task).cpu != cpu(6);
+            assert_eq!([waiting, elsewhere, running].map(|task| moved(&bench, task)), [at_once, at_once, false], "{profile}");
             assert_eq!(bench.schedule(cpu(6)), None);
-            assert_eq!(bench.sched.task(running).cpu, cpu(4), "{profile}");
-            assert_eq!(bench.sched.rq(cpu(6)).nr_running, 0);
+            let where_to = [waiting, elsewhere, running].map(|task| bench.sched.task(task).cpu);
+            assert_eq!(where_to, [cpu(4), cpu(1), cpu(4)], "{profile}");
+            assert!(bench.sched.is_vacated(cpu(6)), "{profile}");
         }
     }
 
@@ -235,7 +324,8 @@ mod tests {
         let mut bench = Bench::new("v6.1");
         let bound = bench.task_on(cpu(6), "6");
         bench.offline(6).unwrap();
-        assert_eq!((bench.sched.task(bound).cpu, bench.sched.task(bound).cpus_allowed), (cpu(4), cpus("0-7")));
+        bench.schedule(cpu(6));
+        assert_eq!((bench.sched.task(bound).cpu, bench.sched.task(bound).cpus_allowed), (cpu(0), cpus("0-7")));
         assert!(bench.decisions.0.contains(&Reason::AffinityWidened));
     }
 
@@ -256,10 +346,44 @@ mod tests {
                     false => assert!(bench.call(cpu(0), |sched, cx| sched.set_cpus_allowed(cx, task, cpus("4")))),
                 }
                 bench.call(cpu(5), |sched, cx| sched.activate_new_task(cx, task, target));
+                bench.schedule(cpu(6));
                 assert_eq!(bench.sched.task(task).cpu, cpu(4), "{profile}");
                 assert_eq!([4, 6].map(|number| bench.sched.rq(cpu(number)).nr_running), [1, 0], "{profile}");
             }
         }
+    }
+
+    /// Each task that was to run is put elsewhere; who sleeps meanwhile is none of them.
+    #[test]
+    fn the_stopper_moves_those_that_were_to_run() {
+        let mut bench = Bench::new("v6.12");
+        let tasks = [0, 1].map(|_| bench.task_on(cpu(6), "0-7"));
+        bench.offline(6).unwrap();
+        let first = bench.call(cpu(6), |sched, cx| sched.schedule(cx)).next.unwrap();
+        let counts = |bench: &Bench| [6, 4].map(|number| bench.sched.rq(cpu(number)).nr_running);
+        assert!(bench.sched.stop_work_due(cpu(6)) && bench.sched.rq(cpu(6)).need_resched);
+        assert_eq!(counts(&bench), [2, 0], "who was chosen has not moved yet");
+        assert_eq!(bench.schedule(cpu(6)), None);
+        assert_eq!((counts(&bench), tasks.contains(&first)), ([0, 2], true));
+    }
+
+    /// While a CPU leaves, the hardware's masks have it still: intervals go by them. It is gone from them when the next one leaves.
+    #[test]
+    fn a_leaving_cpu_counts_in_intervals() {
+        let mut bench = Bench::new("v6.12");
+        let intervals = |bench: &Bench| {
+            let topology = bench.sched.topology();
+            let of =
+                |sd| (topology.domains[sd].span_weight, topology.domains[sd].min_interval, topology.domains[sd].max_interval);
+            (topology.domains_of(cpu(5)).map(of).collect::<Vec<_>>(), topology.max_load_balance_interval)
+        };
+        assert_eq!(intervals(&bench), (vec![(4, 4, 8), (8, 8, 16)], 175), "the last one to come does not count");
+        bench.offline(6).unwrap();
+        assert_eq!(intervals(&bench), (vec![(3, 4, 8), (7, 8, 16)], 175));
+        bench.offline(7).unwrap();
+        assert_eq!(intervals(&bench), (vec![(2, 3, 6), (6, 7, 14)], 150));
+        bench.online(7);
+        assert_eq!(intervals(&bench), (vec![(3, 3, 6), (7, 7, 14)], 150));
     }
 
     #[test]
@@ -318,6 +442,7 @@ mod tests {
         assert_eq!((bench.sched.task(task).cpu, bench.sched.task(task).cpus_allowed), (cpu(3), cpus("2-3")));
         bench.online(2);
         bench.offline(3).unwrap();
+        bench.schedule(cpu(3));
         assert_eq!(bench.sched.task(task).cpu, cpu(2));
     }
 }

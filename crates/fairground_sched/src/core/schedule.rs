@@ -36,6 +36,11 @@ pub struct Leaving {
     kept_clock: bool,
     /// The CPU is idle, has nothing to run, and the kernel does not pick for that.
     pub(crate) stays_idle: bool,
+    /// A task of a class above the fair one, or the stopper, leaves the CPU, and somebody stands on the fair queue: no newidle balance
+    /// comes before the pick, and none after it, though all may turn out to sleep.
+    pub(crate) picks_only: bool,
+    /// The stopper leaves the CPU.
+    from_stopper: bool,
 }
 
 impl Leaving {
@@ -114,7 +119,9 @@ impl Sched {
         if leaving.prev.is_some_and(|prev| accounts && !self.is_fair(prev)) {
             self.update_curr_of_class(cx);
         }
-        Leaving { picked: self.pick_task(cx), ..leaving }
+        let from_above = self.rqs[cx.cpu].stop_running || leaving.prev.is_some_and(|prev| !self.is_fair(prev));
+        let picks_only = from_above && self.cfs_rq(cx.cpu).nr_running > 0;
+        Leaving { picked: self.pick_task(cx), picks_only, ..leaving }
     }
 
     /// Tells of a fair task that can go on and that schedule() will account for no time, though the clock was read.
@@ -140,7 +147,7 @@ impl Sched {
             None => {
                 let picked = self.pick_task(cx);
                 // After a task of a higher class balance comes before the pick, and only once (v5.4–).
-                let balances_in_pick = leaving.prev.is_none_or(|prev| self.is_fair(prev));
+                let balances_in_pick = !self.rqs[cx.cpu].stop_running && leaving.prev.is_none_or(|prev| self.is_fair(prev));
                 if picked.is_none() && found && balances_in_pick && self.wants_newidle_balance(cx.cpu, &leaving) {
                     return None;
                 }
@@ -169,12 +176,26 @@ impl Sched {
         }
         self.tell_call(cx, QueueAct::Schedule);
 
+        // A stopper that has run goes to sleep.
+        if self.rqs[cpu].stop_running {
+            self.rqs[cpu].stopper_queued = false;
+            self.note_idleness(cpu);
+        }
         self.rqs[cpu].stats.sched_count += 1;
         let prev = self.rqs[cpu].curr;
         let rq = &self.rqs[cpu];
-        let is_idle = prev.is_none() && !rq.stop_running && rq.nr_running == 0;
+        let is_idle = prev.is_none() && !rq.stop_running && rq.nr_counted() == 0;
         let stays_idle = is_idle && self.profile.idle_reentry == IdleReentry::Stays;
-        let mut leaving = Leaving { prev, prev_state: PrevState::Running, moving: None, picked: None, kept_clock, stays_idle };
+        let mut leaving = Leaving {
+            prev,
+            prev_state: PrevState::Running,
+            moving: None,
+            picked: None,
+            kept_clock,
+            stays_idle,
+            picks_only: false,
+            from_stopper: rq.stop_running,
+        };
         if let Some(task) = prev {
             // A task that leaves the queue to sleep needs no push: its wake-up will choose among the CPUs that it may use.
             let push_to = self.tasks[task].migration_pending.take();
@@ -193,8 +214,9 @@ impl Sched {
     ///
     /// Kernel: core.c __schedule() from pick_next_task() on, v4.12–
     pub(crate) fn switch_to(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
-        let Leaving { prev, prev_state, moving, stays_idle, .. } = leaving;
-        if prev.is_none() && (next.is_some() || self.rqs[cx.cpu].stop_running) {
+        let Leaving { prev, prev_state, moving, stays_idle, from_stopper, .. } = leaving;
+        let from_idle = prev.is_none() && !from_stopper;
+        if from_idle && (next.is_some() || self.rqs[cx.cpu].stop_running) {
             self.put_prev_task_idle(cx);
         }
         if !stays_idle {
@@ -209,15 +231,26 @@ impl Sched {
         if self.profile.clock_skip == ClockSkip::WholeCall {
             rq.clock_skip = Default::default();
         }
+        if from_idle && next.is_some() {
+            self.dl_server_update_idle_time(cx.cpu);
+        }
         if prev != next {
             self.context_switch(cx, prev, prev_state, next);
+        }
+        if next.is_none() && !from_idle && !self.rqs[cx.cpu].stop_running {
+            self.dl_server_idles(cx.cpu);
         }
         if let Some((task, target)) = moving {
             self.push_moved_task(cx, task, target);
             // The stopper that moved it leaves the CPU to whom it finds.
             self.rqs[cx.cpu].need_resched |= next.is_none();
-        } else if let Some(task) = prev.filter(|&task| self.may_be_forbidden(task)) {
+        } else if let Some(task) = prev.filter(|&task| self.may_be_forbidden(task) && !self.pushes_off(cx.cpu)) {
             self.leave_forbidden_cpu(cx, task);
+        }
+        if self.pushes_off(cx.cpu) {
+            self.balance_push(cx, next);
+            self.hrtick_schedule_exit(cx);
+            return Switch { prev, prev_state, next };
         }
         let picked_anew = prev != next || self.profile.repeated_rt_pick == RepeatedRtPick::Renewed;
         if let Some(next) = next.filter(|&next| picked_anew && !self.is_fair(next)) {
@@ -273,15 +306,9 @@ impl Sched {
             [None, _] | [_, None] if !rq.stop_running => cx.meter.count(Op::SwitchIdle),
             _ => {}
         }
-        if prev.is_none() {
-            self.dl_server_update_idle_time(cx.cpu);
-        }
         self.rqs[cx.cpu].curr = next;
         if let Some(task) = prev.filter(|&task| prev_state == PrevState::Dead && self.is_fair(task)) {
             self.task_dead_fair(cx, task);
-        }
-        if next.is_none() {
-            self.dl_server_idles(cx.cpu);
         }
         self.note_idleness(cx.cpu);
         self.lines.write(cx, cx.cpu);

@@ -2,21 +2,29 @@
 //! another CPU that cannot take a running task away by itself.
 
 use crate::core::{Leaving, Switch};
-use crate::ctx::{Ctx, Request};
-use crate::seam::StopperWakeup;
+use crate::ctx::Ctx;
+use crate::seam::{IdleTimeEnd, StopperWakeup};
 use crate::{BalanceStep, Sched};
 use fairground_model::features::Feat;
 use fairground_stdx::CpuId;
 
 impl Sched {
-    /// The stopper of `cpu` is woken: whatever runs there gives way.
+    /// The stopper of `cpu` is woken: whatever runs there gives way. As any wake-up this reads the clock of the CPU, and asks the
+    /// schedule() that follows not to read it again; an idle time ends. It is one runnable task more. One that runs goes on with the next
+    /// work by itself.
     ///
-    /// Kernel: stop_machine.c stop_one_cpu_nowait(), v4.12–
-    pub fn wake_stopper(&mut self, cpu: CpuId) {
-        let rq = &mut self.rqs[cpu];
-        rq.need_resched = true;
-        // It is one runnable task more: beside a single other one that is two, so that others look for tasks.
-        self.topology.overload |= rq.nr_running == 1;
+    /// Kernel: stop_machine.c stop_one_cpu_nowait(), core.c ttwu_do_activate(), v4.12–
+    pub(crate) fn wake_stopper(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        if self.rqs[cpu].stopper_queued {
+            return;
+        }
+        self.update_rq_clock(cx, cpu);
+        self.add_counted(cpu, |rq| rq.stopper_queued = true);
+        self.resched_curr(cx, cpu);
+        self.skip_clock_if_due(cpu);
+        if self.profile.idle_time_end == IdleTimeEnd::WakeUp {
+            self.update_avg_idle(cx, cpu);
+        }
     }
 
     /// The stopper of another CPU is wanted there: the CPU is told, or gets it on its wake list.
@@ -25,26 +33,24 @@ impl Sched {
     pub(crate) fn ask_for_stopper(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let lists = self.profile.stopper_wakeup == StopperWakeup::WakeList && self.profile.feats.has(Feat::TTWU_QUEUE);
         if !lists || self.topology.cpus_share_cache(cx.cpu, cpu) {
-            let at = cx.clock();
-            cx.requests.push(Request::Stop { cpu, at });
-            return;
+            return self.wake_stopper(cx, cpu);
         }
         self.put_on_wake_list(cx, cpu, |rq| rq.stopper_on_list = true);
     }
 
-    /// The watchdog's timer has run out on `cpu`, which is on line: its stopper shall show that it still gets the CPU.
+    /// The watchdog's timer has run out on `cx.cpu`, which is on line: its stopper shall show that it still gets the CPU.
     ///
     /// Kernel: watchdog.c watchdog_timer_fn(), softlockup_fn(), v4.20– (a real-time thread before)
-    pub fn wake_watchdog(&mut self, cpu: CpuId) {
-        self.rqs[cpu].watchdog_due = true;
-        self.wake_stopper(cpu);
+    pub fn wake_watchdog(&mut self, cx: &mut Ctx<'_, '_>) {
+        self.rqs[cx.cpu].watchdog_due = true;
+        self.wake_stopper(cx, cx.cpu);
     }
 
     /// Whether the stopper of `cpu` has something to do: to push a task, or to please the watchdog.
     #[inline]
     pub fn stop_work_due(&self, cpu: CpuId) -> bool {
         let rq = &self.rqs[cpu];
-        rq.watchdog_due || (rq.lb.push_cpu.is_some() && !rq.stopper_on_list)
+        rq.watchdog_due || rq.push_off.is_some() || (rq.lb.push_cpu.is_some() && !rq.stopper_on_list)
     }
 
     /// The stopper of `cx.cpu` runs, one phase of it. The task that ran there is put down by then.
@@ -52,6 +58,10 @@ impl Sched {
     /// Kernel: stop_machine.c cpu_stopper_thread(), v4.12–
     pub fn run_stopper(&mut self, cx: &mut Ctx<'_, '_>) -> BalanceStep {
         self.rqs[cx.cpu].watchdog_due = false;
+        if let Some(task) = self.rqs[cx.cpu].push_off.take() {
+            self.leave_forbidden_cpu(cx, task);
+            return BalanceStep::Done;
+        }
         self.active_load_balance_cpu_stop(cx)
     }
 
@@ -61,8 +71,9 @@ impl Sched {
     /// Kernel: core.c __schedule() with stop_task.c pick_next_task_stop(), v4.12–
     pub fn schedule_stopper(&mut self, cx: &mut Ctx<'_, '_>, leaving: Option<Leaving>) -> Switch {
         let leaving = leaving.unwrap_or_else(|| self.leave_cpu(cx));
+        self.dl_server_update_idle_time(cx.cpu);
         let rq = &mut self.rqs[cx.cpu];
-        (rq.stop_running, rq.lb.newidle_found) = (true, false);
+        (rq.stop_running, rq.stopper_queued, rq.lb.newidle_found) = (true, true, false);
         self.note_idleness(cx.cpu);
         self.switch_to(cx, leaving, None)
     }

@@ -36,7 +36,7 @@ impl Sched {
         }
         let share_cache = self.topology.cpus_share_cache(this, cpu);
         let allowed = self.tasks[task].cpus_allowed.contains(cpu);
-        self.profile.remote_wakeup.leaves_to_target(share_cache, on_cpu, allowed, self.rqs[cpu].nr_running)
+        self.profile.remote_wakeup.leaves_to_target(share_cache, on_cpu, allowed, self.rqs[cpu].nr_counted())
     }
 
     /// Appends a wakee to the wake list of the CPU that it is bound to, which is interrupted if the list was empty: else
@@ -79,7 +79,7 @@ impl Sched {
         self.rqs[cx.cpu].wake_list = list;
         if std::mem::take(&mut self.rqs[cx.cpu].stopper_on_list) {
             cx.meter.count(Op::WakeListTask);
-            self.wake_stopper(cx.cpu);
+            self.wake_stopper(cx, cx.cpu);
         }
         self.note_idleness(cx.cpu);
     }

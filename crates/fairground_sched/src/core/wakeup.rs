@@ -231,11 +231,12 @@ impl Sched {
     }
 
     /// The task that was just queued goes elsewhere if between the phases its allowed CPUs changed, or its CPU went off line: the
-    /// kernel makes both wait until it is queued.
+    /// kernel makes both wait until it is queued. Where each schedule() pushes, that moves it.
     ///
     /// Kernel: core.c pi_lock around try_to_wake_up() and wake_up_new_task(), synchronize_rcu() in sched_cpu_deactivate(), v4.12–
     pub(super) fn leave_if_forbidden(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
-        if !self.is_cpu_allowed(task, self.tasks[task].cpu) {
+        let cpu = self.tasks[task].cpu;
+        if !self.is_cpu_allowed(task, cpu) && !self.pushes_off(cpu) {
             self.leave_forbidden_cpu(cx, task);
         }
     }
@@ -263,8 +264,12 @@ impl Sched {
             Some(curr) if !self.is_fair(curr) || !self.is_fair(task) => self.check_preempt_curr_rt(cx, cpu, curr, task),
             Some(_) => self.check_preempt_wakeup(cx, cpu, task, arrival),
         }
-        // A queue event has just read the clock: the schedule() that follows need not read it again. One that
-        // is only lazily due may be far off. In a schedule() the running task may have left its queue already.
+        self.skip_clock_if_due(cpu);
+    }
+
+    /// A queue event has just read the clock: the schedule() that follows need not read it again. One that is only lazily due may be
+    /// far off. In a schedule() the running task may have left its queue already.
+    pub(super) fn skip_clock_if_due(&mut self, cpu: CpuId) {
         let rq = &self.rqs[cpu];
         if rq.need_resched && rq.curr.is_none_or(|curr| self.tasks[curr].state.is_on_rq()) {
             self.rq_clock_skip_update(cpu);

@@ -154,12 +154,25 @@ impl Sched {
         }
         let time = self.rqs[cx.cpu].clocks.clock;
         self.cpufreq.policies[row].begin(governor, time);
+        self.make_governor_thread(cx, row);
         self.cpufreq.looks = self.cpufreq.any_looks();
         self.sched_cpufreq_governor_change();
         self.cpufreq_update_pressure(row);
         // A core that leads has drivers of its own.
         if let Some(khz) = begins_with(&self.cpufreq.policies[row]).filter(|_| !self.is_led()) {
             self.drive_frequency(cx, row, khz);
+        }
+    }
+
+    /// schedutil without a fast switch makes itself a thread, and gives it its policy: as any such change this reads the clock of the CPU on
+    /// which the thread was made, the first of those that it is for.
+    ///
+    /// Kernel: cpufreq_schedutil.c sugov_kthread_create(), v4.12–
+    fn make_governor_thread(&mut self, cx: &mut Ctx<'_, '_>, row: usize) {
+        let spec = &self.cpufreq.policies[row].spec;
+        let has_thread = spec.governor.kind == GovernorKind::Schedutil && !spec.fast_switch;
+        if let Some(cpu) = spec.cpus.first().filter(|_| has_thread) {
+            self.update_rq_clock(cx, cpu);
         }
     }
 

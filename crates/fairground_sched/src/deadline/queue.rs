@@ -4,7 +4,7 @@ use super::{DlSe, entity::DlEntity};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::seam::DlBandwidth;
+use crate::seam::{DlBandwidth, ServerCounts};
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, TaskId};
 
@@ -91,8 +91,12 @@ impl Sched {
         entity.on_list = true;
         let deadline = entity.deadline;
         insert(&mut self.rqs[cpu].dl.queue, deadline, se);
-        if matches!(se, DlSe::Task(_)) {
-            self.add_nr_running(cpu, 1);
+        match se {
+            DlSe::Task(_) => self.add_nr_running(cpu, 1),
+            DlSe::FairServer(_) => {
+                let counts = self.profile.server_counts == ServerCounts::AsTask;
+                self.add_counted(cpu, |rq| rq.server_queued = counts);
+            }
         }
     }
 
@@ -137,10 +141,11 @@ impl Sched {
         let cpu = self.dl_cpu(se);
         let rq = &mut self.rqs[cpu];
         rq.dl.queue.retain(|row| row.1 != se);
-        if matches!(se, DlSe::Task(_)) {
-            rq.nr_running -= 1;
-            self.note_idleness(cpu);
+        match se {
+            DlSe::Task(_) => rq.nr_running -= 1,
+            DlSe::FairServer(_) => rq.server_queued = false,
         }
+        self.note_idleness(cpu);
     }
 
     /// The running entity has used up its runtime, or gave it away: it stops until its next period, or goes on with the runtime of

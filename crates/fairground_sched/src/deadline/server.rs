@@ -69,7 +69,7 @@ impl Sched {
     #[inline]
     pub(crate) fn fair_task_comes(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         if self.dl_root.serves && self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running == 1 {
-            if self.rqs[cpu].nr_running == 0 {
+            if self.rqs[cpu].nr_counted() == 0 {
                 self.dl_server_update_idle_time(cpu);
             }
             self.fair_server_follows(cx, cpu);

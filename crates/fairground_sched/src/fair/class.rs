@@ -39,10 +39,17 @@ impl Sched {
     ///
     /// Kernel: sched.h add_nr_running(), v4.12–
     pub(crate) fn add_nr_running(&mut self, cpu: CpuId, count: u32) {
+        self.add_counted(cpu, |rq| rq.nr_running += count);
+    }
+
+    /// More on `cpu` of what counts as tasks. A CPU that is off line belongs to no domain of the others, who do not hear of it.
+    ///
+    /// Kernel: sched.h add_nr_running(), v4.12–
+    pub(crate) fn add_counted(&mut self, cpu: CpuId, add: impl FnOnce(&mut crate::rq::Rq)) {
         let rq = &mut self.rqs[cpu];
-        let before = rq.nr_running;
-        rq.nr_running += count;
-        self.topology.overload |= before < 2 && rq.nr_running >= 2;
+        let before = rq.nr_counted();
+        add(rq);
+        self.topology.overload |= before < 2 && rq.nr_counted() >= 2 && rq.online;
         self.note_idleness(cpu);
     }
 

@@ -22,6 +22,13 @@ seams! {
     }
     history { v(4, 12) => ThisCpu, v(4, 14) => AnyCpu, }
 
+    /// What makes schedutil look when a CPU's averages are aged from outside.
+    FreqBlocked = cpufreq_blocked {
+        Fair "fair" "The root queue of the fair class, if a period of it is over.",
+        AnyClass "any-class" "That, or a period of what real-time and deadline tasks or interrupts use, be it nothing.",
+    }
+    history { v(4, 12) => Fair, v(5, 4) => AnyClass, }
+
     /// Whether schedutil looks again while its thread has a request.
     FreqWork = cpufreq_work {
         UntilDone "until-done" "Not before the frequency has changed.",

@@ -20,6 +20,14 @@ seams! {
     // The recorded stable kernel 6.12.107 has what v6.17 has.
     history { v(4, 12) => Emptied, v(6, 12) => Picked, v(6, 13) => Emptied, v(6, 17) => Picked, }
 
+    /// Whether the server of the fair class counts as one more task of its CPU while it is queued.
+    ServerCounts = server_counts {
+        AsTask "as-task" "It does: beside one task there are two, so others look there for more.",
+        Apart "apart" "It does not.",
+    }
+    // Read in 6.12.107 and 6.18.15.
+    history { v(4, 12) => AsTask, v(6, 18) => Apart, }
+
     /// What becomes of a running real-time or deadline task that is picked again.
     RepeatedRtPick = repeated_rt_pick {
         Renewed "renewed" "It is put down and set anew: its time is accounted before the pick, and those that wait are pushed.",

@@ -19,6 +19,13 @@ seams! {
         v(4, 12) => ToDie, v(4, 15) => WithNode, v(5, 16) => WithCluster, v(6, 7) => ClusterFlag, v(6, 17) => SmtIfThreads,
     }
 
+    /// When a CPU that goes off line leaves the masks of nodes by their distance.
+    NumaMasks = numa_masks {
+        Later "later" "When the domains without it are built.",
+        WithNode "with-node" "The same, but if it was the last one of its node: then the masks are made anew before.",
+    }
+    history { v(4, 12) => Later, v(5, 18) => WithNode, }
+
     /// What a domain starts with.
     DomainInit = domain_init {
         SiblingByLevel "sibling-by-level"

@@ -6,7 +6,7 @@ use super::groups::Groups;
 use super::levels::{LevelRow, levels};
 use super::{CpuDomains, SchedDomain, SchedDomainShared, SdFlags, Threads, Topology, cached, capacity, degenerate, domain};
 use crate::profile::Profile;
-use crate::seam::{AsymCapacity, GroupFlags};
+use crate::seam::{AsymCapacity, GroupFlags, NumaMasks};
 use fairground_model::MachineView;
 use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId, SgId};
@@ -17,11 +17,16 @@ impl Topology {
     ///
     /// Kernel: topology.c build_sched_domains(), v4.12–
     pub fn build(profile: &Profile, machine: &MachineView) -> Topology {
+        Topology::build_without(profile, machine, None)
+    }
+
+    /// The same while a CPU is `leaving`: it is in no domain, but the hardware's masks, by which intervals go, have it still.
+    pub(crate) fn build_without(profile: &Profile, machine: &MachineView, leaving: Option<CpuId>) -> Topology {
         let mut rows = levels(profile.domain_levels, machine);
         if profile.feats.has(Feat::FORCE_SD_OVERLAP) {
             rows.iter_mut().for_each(|row| row.flags = row.flags.with(SdFlags::OVERLAP));
         }
-        let mut chains = chains(profile, machine, &rows);
+        let mut chains = chains(profile, machine, &rows, leaving);
         let mut topology = Topology::empty(profile, machine);
         let mut groups = Groups::new(machine, profile.overlap_groups);
         for cpu in machine.online.iter() {
@@ -49,7 +54,7 @@ impl Topology {
             hz,
             short_intervals: profile.lb_interval.busy_is_one_less(),
             // The CPU that came last did not count as on line yet when the kernel worked that out.
-            max_load_balance_interval: hz * (machine.online.weight() as u64 - 1).max(1) / 10,
+            max_load_balance_interval: longest_interval(hz, machine.online.weight() as u64 - 1),
             max_cpu_capacity: online().map(|cpu| capacity_orig[cpu]).max().unwrap_or(0),
             smt_active: online().any(|cpu| machine.cpus[cpu].smt.and(&machine.online).weight() > 1),
             threads: Threads::new(machine),
@@ -89,7 +94,19 @@ impl Topology {
     }
 }
 
+/// Kernel: fair.c update_max_interval(), v4.12–
+fn longest_interval(hz: u64, online: u64) -> u64 {
+    hz * online.max(1) / 10
+}
+
 impl Topology {
+    /// So many CPUs count as on line now.
+    ///
+    /// Kernel: fair.c update_max_interval(), v4.12–
+    pub(crate) fn update_max_interval(&mut self, online: u64) {
+        self.max_load_balance_interval = longest_interval(self.hz, online);
+    }
+
     /// Domains are born at `jiffies`.
     pub(crate) fn set_birth(&mut self, jiffies: u64, clock: u64) {
         for sd in self.domains.iter_mut() {
@@ -150,10 +167,30 @@ impl SchedDomainShared {
 }
 
 /// The chains of all CPUs, nothing removed; CPUs off line have none.
-fn chains(profile: &Profile, machine: &MachineView, rows: &[LevelRow]) -> Chains {
+fn chains(profile: &Profile, machine: &MachineView, rows: &[LevelRow], leaving: Option<CpuId>) -> Chains {
     let asymmetry = Asymmetry::of(profile.asym_capacity, machine, rows);
-    let chain = |cpu| if machine.online.contains(cpu) { chain(profile, machine, rows, &asymmetry, cpu) } else { Chain::new() };
+    let chain = |cpu| match machine.online.contains(cpu) {
+        true => {
+            let mut chain = chain(profile, machine, rows, &asymmetry, cpu);
+            chain.iter_mut().zip(rows).for_each(|(sd, row)| {
+                let counts = leaving.is_some_and(|leaving| counts_while_leaving(profile, machine, row, cpu, leaving));
+                sd.begin_interval(sd.span_weight + u32::from(counts));
+            });
+            chain
+        }
+        false => Chain::new(),
+    };
     machine.cpus.ids().map(chain).collect()
+}
+
+/// Whether `row`'s mask of `cpu` has a CPU that is `leaving` still.
+///
+/// Kernel: topology.c sched_update_numa(), v5.18–
+fn counts_while_leaving(profile: &Profile, machine: &MachineView, row: &LevelRow, cpu: CpuId, leaving: CpuId) -> bool {
+    let node = machine.cpus[leaving].node;
+    let ends_node = || !machine.online.iter().any(|other| machine.cpus[other].node == node);
+    let gone = profile.numa_masks == NumaMasks::WithNode && row.flags.has(SdFlags::NUMA) && ends_node();
+    !gone && row.mask(machine, cpu).contains(leaving)
 }
 
 /// The domains of one CPU up to the first above the caches that spans everything. (The kernel stops at a cache

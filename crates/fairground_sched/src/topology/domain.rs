@@ -7,7 +7,7 @@ use crate::seam::DomainInit;
 use fairground_stdx::{CpuId, CpuMask, SgId};
 
 /// Relation of interval and CPUs: the upper bound is so many times the lower one, which is one ms per CPU.
-const MAX_INTERVAL_FACTOR: u32 = 2;
+pub(super) const MAX_INTERVAL_FACTOR: u32 = 2;
 /// The imbalance in percent that threads of a core put up with: the least of all domains.
 pub(crate) const SMT_IMBALANCE_PCT: u32 = 110;
 /// The imbalance in percent that CPUs of a cache put up with.

@@ -1,5 +1,6 @@
 //! How often a domain is balanced.
 
+use super::domain::MAX_INTERVAL_FACTOR;
 use super::{SchedDomain, Topology};
 use fairground_stdx::{CpuId, IndexVec, RngStream, SdId, StreamKind};
 
@@ -35,6 +36,13 @@ impl Topology {
 }
 
 impl SchedDomain {
+    /// The interval begins with 1 ms for each of so many CPUs, and is at most twice that.
+    ///
+    /// Kernel: topology.c sd_init(), v4.12–
+    pub(super) fn begin_interval(&mut self, cpus: u32) {
+        (self.min_interval, self.max_interval, self.balance_interval) = (cpus, MAX_INTERVAL_FACTOR * cpus, cpus);
+    }
+
     /// Nothing could be moved: it will be longer until the next try.
     pub(crate) fn wait_longer(&mut self) {
         if self.balance_interval < self.max_interval {

@@ -139,6 +139,8 @@ struct task_struct *kthread_create_on_node(int (*function)(void *data), void *da
 		fg_stop(FG_UNABLE, "kthread_create_on_node", (unsigned long)__builtin_return_address(0));
 	fg_sets_up->worker = data;
 	fg_dress(task, 0, SCHED_NORMAL, 0, 0);
+	/* It was never queued, so it has no part in the load of a queue, from which its change of policy would take it. */
+	memset(&task->se.avg, 0, sizeof(task->se.avg));
 	__set_task_cpu(task, cpumask_first(fg_sets_up->policy.cpus));
 	return task;
 }

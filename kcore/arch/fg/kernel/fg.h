@@ -93,6 +93,8 @@ void fg_die_if_empty(void);
 /* machine.c */
 extern const char fg_identity[];
 int fg_machine_boot(const struct fg_machine *machine);
+void fg_masks_leave(int cpu);
+void fg_masks_come(int cpu);
 extern int fg_cpus, fg_nodes;
 #ifdef FG_HAS_CPUFREQ_PRESSURE
 DECLARE_PER_CPU(unsigned long, cpufreq_pressure);

@@ -25,6 +25,7 @@ static int fg_die(void *nothing)
 {
 	cpumask_clear_cpu(fg_cpu, &__cpu_online_mask);
 	atomic_dec(&__num_online_cpus);
+	fg_masks_leave(fg_cpu);
 	smpcfd_dying_cpu(fg_cpu);
 	sched_cpu_dying(fg_cpu);
 	fg_timers_leave(fg_cpu, cpumask_first(cpu_online_mask));
@@ -59,6 +60,7 @@ static fg_s64 fg_hotplug_body(u32 on)
 	if (on) {
 		cpumask_clear_cpu(fg_cpu, &__cpu_dying_mask);
 		fg_irqs_on = 0;
+		fg_masks_come(fg_cpu);
 		sched_cpu_starting(fg_cpu);
 		fg_online(fg_cpu);
 		fg_irqs_on = 1;

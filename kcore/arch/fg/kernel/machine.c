@@ -43,6 +43,44 @@ static void fg_siblings(const u32 *number, int *table, struct cpumask *masks)
 	}
 }
 
+/* A CPU that is off line is no sibling of anybody, as on x86 from its last steps to its first. */
+void fg_masks_leave(int cpu)
+{
+	int other;
+
+	for (other = 0; other < fg_cpus; other++) {
+		cpumask_clear_cpu(cpu, &fg_masks_core[other]);
+		cpumask_clear_cpu(cpu, &fg_masks_cluster[other]);
+		cpumask_clear_cpu(cpu, &fg_masks_package[other]);
+	}
+	cpumask_clear(&fg_masks_core[cpu]);
+	cpumask_clear(&fg_masks_cluster[cpu]);
+	cpumask_clear(&fg_masks_package[cpu]);
+	cpumask_clear_cpu(cpu, &fg_masks_node[fg_node[cpu]]);
+}
+
+static void fg_join(int cpu, int other, const int *number, struct cpumask *masks)
+{
+	if (number[cpu] != number[other])
+		return;
+	cpumask_set_cpu(other, &masks[cpu]);
+	cpumask_set_cpu(cpu, &masks[other]);
+}
+
+void fg_masks_come(int cpu)
+{
+	int other;
+
+	for (other = 0; other < fg_cpus; other++) {
+		if (other != cpu && !cpu_online(other))
+			continue;
+		fg_join(cpu, other, fg_core, fg_masks_core);
+		fg_join(cpu, other, fg_cluster, fg_masks_cluster);
+		fg_join(cpu, other, fg_package, fg_masks_package);
+	}
+	cpumask_set_cpu(cpu, &fg_masks_node[fg_node[cpu]]);
+}
+
 /*
  * Random numbers of a kernel come from its pool; here from one stream of the run's seed, splitmix64 (Steele, Lea and
  * Flood 2014): the state grows by the golden ratio, and two multiplications mix it.

@@ -2,6 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::seam::FreqBlocked;
 use fairground_model::{Op, QueueAct};
 use fairground_stdx::CpuId;
 
@@ -24,10 +25,15 @@ impl Sched {
             self.tell(cx, cpu, QueueAct::Age, (None, None));
         }
         self.count_scalings_of_others(cx, cpu);
-        self.update_blocked_others(cx, cpu);
+        let others = self.update_blocked_others(cx, cpu);
         let in_groups = self.update_blocked_groups(cx, cpu);
-        let cfs_rq = self.rqs[cpu].cfs;
-        if self.update_cfs_rq_load_avg(cx, cfs_rq) {
+        // A root queue in which nothing is left stands still until somebody comes.
+        let (cfs_rq, mut changes) = (self.rqs[cpu].cfs, others && self.profile.cpufreq_blocked == FreqBlocked::AnyClass);
+        if self.cfs_rqs[cfs_rq].on_list {
+            changes |= self.update_cfs_rq_load_avg(cx, cfs_rq);
+            self.cfs_rqs[cfs_rq].on_list = !self.cfs_rq_is_decayed(cfs_rq);
+        }
+        if changes {
             self.cfs_rq_util_change(cx, cpu);
         }
         if !in_groups && !self.has_blocked(cpu) {
@@ -35,19 +41,22 @@ impl Sched {
         }
     }
 
-    /// Ages what the other classes and interrupts used.
+    /// Ages what the other classes and interrupts used. Whether a period of one of them is over.
     ///
     /// Kernel: fair.c __update_blocked_others(), v5.4– (in update_blocked_averages() before)
-    fn update_blocked_others(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId) {
+    fn update_blocked_others(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId) -> bool {
         let (pelt, scale) = (self.profile.pelt, cx.scale(cpu));
         let curr = self.rqs[cpu].curr;
         let (rt_runs, dl_runs) = (curr.is_some_and(|task| self.is_rt(task)), curr.is_some_and(|task| self.is_dl(task)));
         let rq = &mut self.rqs[cpu];
         let now = rq.clocks.pelt(self.profile.pelt_clock);
-        pelt.update_class(now, &mut rq.avg_rt, rt_runs, scale);
-        pelt.update_class(now, &mut rq.avg_dl, dl_runs, scale);
-        pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, 0, scale);
+        let changes = [
+            pelt.update_class(now, &mut rq.avg_rt, rt_runs, scale),
+            pelt.update_class(now, &mut rq.avg_dl, dl_runs, scale),
+            pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, 0, scale),
+        ];
         self.update_hw_load_avg(cpu);
+        changes.contains(&true)
     }
 
     /// Counts what ageing the other classes and interrupts scales.

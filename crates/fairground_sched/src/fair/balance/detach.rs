@@ -23,7 +23,7 @@ impl Sched {
     ///
     /// Kernel: fair.c detach_tasks(), v4.12–
     pub(super) fn detach_tasks(&mut self, cx: &mut Ctx<'_, '_>, env: &mut LbEnv, src: CpuId) -> u32 {
-        if self.profile.lb_pinned == LbPinned::Tested && self.rqs[src].nr_running <= 1 {
+        if self.profile.lb_pinned == LbPinned::Tested && self.rqs[src].nr_counted() <= 1 {
             // Another CPU has emptied it: no task was found pinned.
             env.all_pinned = false;
             return 0;
@@ -51,7 +51,7 @@ impl Sched {
 
     /// Whether one more task of the source is looked at.
     fn looks_on(&self, env: &mut LbEnv, src: CpuId) -> bool {
-        if env.idle != CpuIdleType::NotIdle && self.rqs[src].nr_running <= 1 {
+        if env.idle != CpuIdleType::NotIdle && self.rqs[src].nr_counted() <= 1 {
             return false;
         }
         env.loops += 1;

@@ -52,7 +52,7 @@ impl Sched {
     #[inline]
     pub(crate) fn sched_idle_cpu(&self, cpu: CpuId) -> bool {
         let rq = &self.rqs[cpu];
-        rq.nr_running != 0 && rq.nr_running == self.cfs_rqs[rq.cfs].idle_h_nr_running
+        rq.nr_running != 0 && rq.nr_counted() == self.cfs_rqs[rq.cfs].idle_h_nr_running
     }
 
     /// Load of the tasks that want to run on a CPU.

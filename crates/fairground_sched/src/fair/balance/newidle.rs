@@ -85,10 +85,10 @@ impl NewidleRate {
 impl Sched {
     /// Whether `cpu`, in the middle of schedule(), has found nothing to run: newidle balance comes before the switch.
     ///
-    /// Kernel: fair.c pick_next_task_fair(), v4.12–
+    /// Kernel: fair.c pick_next_task_fair(), balance_fair() from v5.4, v4.12–
     #[inline]
     pub fn wants_newidle_balance(&self, cpu: CpuId, leaving: &Leaving) -> bool {
-        self.rqs[cpu].nr_running == 0 && !leaving.stays_idle
+        self.rqs[cpu].nr_running == 0 && !leaving.stays_idle && !leaving.picks_only
     }
 
     /// `cx.cpu`, in the middle of schedule(), looks for a task before it goes idle, one phase of it. Its lock is free
@@ -267,7 +267,7 @@ impl Sched {
         let rq = &self.rqs[cx.cpu];
         let fed = match self.profile.should_we_balance {
             // A pending wake-up shows from v5.19 on; before, wakees of the same cache are never pending.
-            ShouldWeBalance::FirstIdle => rq.nr_running > 0 || rq.ttwu_pending(),
+            ShouldWeBalance::FirstIdle => rq.nr_counted() > 0 || rq.ttwu_pending(),
             _ => !continue_balancing,
         };
         work.sd = self.topology.domains[sd].parent.filter(|_| !work.pulled && !fed);

@@ -156,7 +156,7 @@ impl Sched {
     fn wants_idle_help(&self, cpu: CpuId) -> bool {
         let (rq, domains) = (&self.rqs[cpu], &self.topology.cpus[cpu]);
         let rule = self.profile.nohz_balance;
-        if rq.nr_running >= 2 || (rule == NohzBalance::Stats && rq.lb.misfit_task_load > 0) {
+        if rq.nr_counted() >= 2 || (rule == NohzBalance::Stats && rq.lb.misfit_task_load > 0) {
             return true;
         }
         let shared = domains.sd_llc_shared.map(|shared| self.topology.shared[shared].nr_busy_cpus);

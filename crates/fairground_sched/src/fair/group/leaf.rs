@@ -10,14 +10,14 @@ use fairground_model::Op;
 use fairground_stdx::{CfsRqId, CpuId, SeId, TgId};
 
 impl Sched {
-    /// Puts a queue on the list of its CPU, before those above it. The root queue always counts as listed, as the last.
+    /// Puts a queue on the list of its CPU, before those above it. The root queue is the last, and only marked.
     ///
     /// Kernel: fair.c list_add_leaf_cfs_rq(), v4.12–
     #[inline]
     pub(crate) fn list_add_leaf_cfs_rq(&mut self, queue: CfsRqId) {
         step("list_add_leaf_cfs_rq");
         let cfs_rq = &mut self.cfs_rqs[queue];
-        if cfs_rq.tg.is_none() || std::mem::replace(&mut cfs_rq.on_list, true) {
+        if std::mem::replace(&mut cfs_rq.on_list, true) || cfs_rq.tg.is_none() {
             return;
         }
         let (cpu, depth) = (cfs_rq.cpu, cfs_rq.depth);
@@ -95,7 +95,7 @@ impl Sched {
     /// Kernel: fair.c child_cfs_rq_on_list(), v5.13–
     fn child_cfs_rq_on_list(&self, queue: CfsRqId) -> bool {
         let CfsRq { cpu, tg, .. } = self.cfs_rqs[queue];
-        let tg = tg.expect("invariant: the root queue is never on the list");
+        let Some(tg) = tg else { return !self.rqs[cpu].leaf_cfs_rqs.is_empty() };
         let listed = |child: &TgId| self.groups[*child].queues[cpu].is_some_and(|below| self.cfs_rqs[below].on_list);
         self.groups[tg].children.iter().any(listed)
     }

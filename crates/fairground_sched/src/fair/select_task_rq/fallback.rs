@@ -2,21 +2,34 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::{DequeueFlags, EnqueueFlags};
 use fairground_model::Reason;
 use fairground_stdx::{CpuId, CpuMask, TaskId};
 
 impl Sched {
     /// The first allowed CPU of the node of `cpu`, else the first allowed one; if none is on line the task may run
-    /// anywhere from now on.
+    /// anywhere from now on, and goes to the first CPU of all.
     ///
-    /// Kernel: core.c select_fallback_rq(), v4.12–
+    /// Kernel: core.c select_fallback_rq(), do_set_cpus_allowed(), v4.12–
     pub(crate) fn select_fallback_rq(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, task: TaskId) -> CpuId {
         if let Some(found) = self.allowed_cpu_near(cx, cpu, task) {
             return found;
         }
-        self.tasks[task].cpus_allowed = CpuMask::first_n(self.rqs.len());
+        let all = CpuMask::first_n(self.rqs.len());
+        match self.tasks[task].state.is_on_rq() {
+            true => {
+                // As any change, it takes the task off its queue and puts it back.
+                self.update_clock_of(cx, task);
+                self.sched_change(cx, task, DequeueFlags::SAVE, |sched, _| {
+                    sched.tasks[task].cpus_allowed = all;
+                    EnqueueFlags::empty()
+                });
+            }
+            false => self.tasks[task].cpus_allowed = all,
+        }
         cx.decide(Reason::AffinityWidened, Some(task), cpu.get());
-        self.allowed_cpu_near(cx, cpu, task).expect("invariant: one CPU is always on line")
+        // The near ones have been looked at.
+        self.rqs.ids().find(|&cpu| self.rqs[cpu].online).expect("invariant: one CPU is always on line")
     }
 
     fn allowed_cpu_near(&self, cx: &Ctx<'_, '_>, cpu: CpuId, task: TaskId) -> Option<CpuId> {

@@ -109,7 +109,7 @@ impl Sched {
             && placing.in_task
             && placing.prev == placing.this
             && self.rqs[placing.this].curr.is_some_and(|waker| self.is_per_cpu_kthread(waker))
-            && self.rqs[placing.this].nr_running <= 1
+            && self.rqs[placing.this].nr_counted() <= 1
     }
 
     /// Kernel: kthread.h is_per_cpu_kthread(), v4.12–

@@ -234,14 +234,62 @@ fn a_group_is_set_before_its_task_on_an_idle_cpu_up_to_v6_11() {
 #[test]
 fn a_stopper_beside_a_task_makes_others_look() {
     for kernel in ["v4.12", "v6.1", "v7.2"] {
-        let mut bench = bench(kernel, 2);
-        bench.sched.wake_stopper(CPU);
-        assert!(!bench.sched.topology.overload, "{kernel}: alone");
+        for beside in [false, true] {
+            let mut bench = bench(kernel, 2);
+            if beside {
+                bench.normal(0);
+                bench.schedule();
+            }
+            bench.call(|sched, cx| sched.wake_stopper(cx, CPU));
+            assert_eq!(bench.sched.topology.overload, beside, "{kernel}");
+            assert_eq!(bench.sched.rqs[CPU].nr_counted(), 1 + u32::from(beside), "{kernel}");
+        }
+    }
+}
+
+/// Who wakes a stopper has read the clock: the schedule() that puts the running task down does not, however late it comes.
+#[test]
+fn a_woken_stopper_asks_that_the_clock_be_not_read_again() {
+    for kernel in ["v4.12", "v5.10", "v6.1", "v6.12", "v7.2"] {
+        let mut bench = bench(kernel, 1);
+        let task = bench.normal(0);
+        bench.schedule();
+        bench.now = Instant::from_ns(MS);
+        bench.call(|sched, cx| sched.wake_stopper(cx, CPU));
+        bench.now = Instant::from_ns(2 * MS);
+        bench.call(|sched, cx| sched.schedule_stopper(cx, None));
+        assert_eq!(bench.sched.se(task).sum_exec_runtime, MS, "{kernel}");
+    }
+}
+
+/// A root queue in which nothing is left stands still until somebody comes.
+#[test]
+fn a_root_queue_without_load_stands_still() {
+    for kernel in ["v5.10", "v6.1", "v6.12", "v7.2"] {
+        let mut bench = bench(kernel, 1);
+        let before = bench.sched.cfs_avg(CPU).last_update_time;
+        let aged = |bench: &mut Bench, ms: u64| {
+            bench.now = Instant::from_ns(ms * MS);
+            bench.call(|sched, cx| sched.update_blocked_averages(cx, CPU));
+            bench.sched.cfs_avg(CPU).last_update_time
+        };
+        assert_eq!(aged(&mut bench, 50), before, "{kernel}");
         bench.normal(0);
         bench.schedule();
-        bench.sched.wake_stopper(CPU);
-        assert!(bench.sched.topology.overload, "{kernel}");
+        assert!(aged(&mut bench, 100) > before, "{kernel}");
     }
+}
+
+/// A CPU that runs its stopper beside tasks of policy SCHED_IDLE alone is not free for others, as one without it is.
+#[test]
+fn a_cpu_with_a_stopper_is_no_idle_one() {
+    let mut bench = bench("v6.12", 2);
+    let task = bench.normal(0);
+    bench.call(|sched, cx| sched.sched_setscheduler(cx, task, Policy::Idle)).unwrap();
+    bench.schedule();
+    assert!(bench.sched.sched_idle_cpu(CPU));
+    bench.call(|sched, cx| sched.wake_stopper(cx, CPU));
+    assert!(!bench.sched.sched_idle_cpu(CPU));
 }
 
 /// A sleeper changes its group: what it used counts as changed, and its next sleep is a sample.

@@ -44,7 +44,7 @@ fn a_stopper_of_another_cache_waits_on_the_wake_list_up_to_v6_11() {
             bench.cpu = other;
             bench.call(|sched, cx| sched.sched_ttwu_pending(cx));
             assert!(bench.sched.stop_work_due(other) && !bench.sched.ttwu_pending(other), "{kernel}");
-            assert_eq!(bench.sched.rqs[other].need_resched, listed, "{kernel}: else the engine wakes it, as asked");
+            assert!(bench.sched.rqs[other].need_resched, "{kernel}");
         }
     }
 }

@@ -230,13 +230,16 @@ impl Model {
         let mut queues = std::mem::take(&mut self.listed[cpu]);
         queues.sort_by_key(|&queue| std::cmp::Reverse(self.depth(queue)));
         for queue in queues {
-            if self.queues[queue].age(&self.rules, self.seen.clock[cpu]) {
-                self.tell(queue);
-            }
-            let entity = self.queues[queue].entity.expect("invariant: a group has an entity");
-            let avg = &self.entities[entity].avg;
-            if avg.load_avg != 0 || avg.util_avg != 0 || self.queues[queue].changed {
-                self.update(entity, true);
+            let changed = self.queues[queue].age(&self.rules, self.seen.clock[cpu]);
+            // The root has nobody to tell.
+            if let Some(entity) = self.queues[queue].entity {
+                if changed {
+                    self.tell(queue);
+                }
+                let avg = &self.entities[entity].avg;
+                if avg.load_avg != 0 || avg.util_avg != 0 || self.queues[queue].changed {
+                    self.update(entity, true);
+                }
             }
             let row = &self.queues[queue];
             let left = [row.avg.load_sum, row.avg.runnable_sum, u64::from(row.avg.util_sum)];
@@ -247,7 +250,6 @@ impl Model {
                 self.listed[cpu].push(queue);
             }
         }
-        self.queues[cpu].age(&self.rules, self.seen.clock[cpu]);
     }
 
     /// A group without tasks goes.

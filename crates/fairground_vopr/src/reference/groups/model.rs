@@ -275,7 +275,7 @@ impl Model {
 
     fn list(&mut self, queue: usize) {
         let row = &self.queues[queue];
-        if row.group.is_some() && !self.listed[row.cpu].contains(&queue) {
+        if !self.listed[row.cpu].contains(&queue) {
             self.listed[row.cpu].push(queue);
         }
     }

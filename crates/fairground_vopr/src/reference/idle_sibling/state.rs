@@ -20,6 +20,8 @@ struct Cpu {
     pending: bool,
     /// The tasks on its queue: whether each is of policy SCHED_IDLE, or below a group with cpu.idle.
     queued: Vec<bool>,
+    /// What counts as a task and is none: the stopper, and the server of the fair class.
+    others: usize,
 }
 
 /// A wake-up, and everything that a search may see.
@@ -88,13 +90,13 @@ impl State {
     /// Whether a CPU has nothing to do and nothing on its way.
     pub(super) fn is_idle(&self, cpu: usize) -> bool {
         let row = &self.cpus[cpu];
-        row.runs_idle_task && row.queued.is_empty() && !row.pending
+        row.runs_idle_task && self.nr_running(cpu) == 0 && !row.pending
     }
 
     /// Whether it has tasks, but of policy SCHED_IDLE only.
     fn has_idle_policy_only(&self, cpu: usize) -> bool {
         let queued = &self.cpus[cpu].queued;
-        !queued.is_empty() && queued.iter().all(|&idle| idle)
+        !queued.is_empty() && queued.iter().all(|&idle| idle) && self.cpus[cpu].others == 0
     }
 
     /// Whether a woken task would run there at once.
@@ -104,7 +106,7 @@ impl State {
     }
 
     pub(super) fn nr_running(&self, cpu: usize) -> usize {
-        self.cpus[cpu].queued.len()
+        self.cpus[cpu].queued.len() + self.cpus[cpu].others
     }
 
     pub(super) fn may_use(&self, cpu: usize) -> bool {
@@ -194,6 +196,7 @@ fn cpu_of(sched: &Sched, machine: &Machine, cpu: CpuId) -> Cpu {
         runs_idle_task: rq.curr.is_none() && !rq.stop_running,
         pending: sched.ttwu_pending(cpu),
         queued: there.map(|task| is_idle_task(sched, task)).collect(),
+        others: (rq.nr_counted() - rq.nr_running) as usize,
     }
 }
 

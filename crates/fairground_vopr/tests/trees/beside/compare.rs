@@ -39,8 +39,7 @@ impl Beside {
         for cpu in ours.cpu_ids() {
             let (row, theirs) = (ours.rq(cpu), self.core.cpu(cpu.get()).unwrap());
             let (who, balance) = (format!("CPU {}", cpu.get()), ours.balance_state(cpu));
-            let stopper = u32::from(row.stop_running || ours.stop_work_due(cpu));
-            all.add(&who, "nr_running", theirs.nr_running, row.nr_running + stopper);
+            all.add(&who, "nr_running", theirs.nr_running, row.nr_counted());
             all.add(&who, "need_resched", theirs.need_resched != 0, row.need_resched || row.need_resched_lazy);
             all.add(&who, "user_works", theirs.user_works != 0, ours.user_work_due(cpu));
             all.add(
@@ -97,7 +96,8 @@ impl Beside {
         let first = (theirs.rt_first_pushable != 0).then(|| self.names.get(&theirs.rt_first_pushable.into()).copied());
         all.add(&who, "pushable", first, row.first_pushable.map(Some));
         all.add(&who, "rt_overloaded", theirs.rt_overloaded != 0, row.overloaded);
-        if theirs.rt_runtime_ns != 0 {
+        // One that is off line has no limit.
+        if theirs.rt_runtime_ns != 0 && ours.rq(cpu).online {
             all.add(&who, "rt_time", theirs.rt_time_ns, row.time_ns);
             all.add(&who, "rt_runtime", theirs.rt_runtime_ns, row.runtime_ns);
             all.add(&who, "rt_throttled", theirs.rt_throttled != 0, row.throttled);
@@ -158,7 +158,7 @@ impl Beside {
             let (row, theirs) = (ours.rq(cpu), self.core.cpu(cpu.get()).unwrap());
             let name = |task: Option<&TaskId>| task.map_or("-".into(), |task| format!("t{}", task.get()));
             let kernel = format!("{}/{}", name(self.names.get(&theirs.running.into())), theirs.nr_running);
-            let our = format!("{}/{}", name(row.curr.as_ref()), row.nr_running);
+            let our = format!("{}/{}", name(row.curr.as_ref()), row.nr_counted());
             if our == kernel { kernel } else { format!("{kernel} [{our}]") }
         });
         format!(" → {}", cpus.collect::<Vec<_>>().join(" "))

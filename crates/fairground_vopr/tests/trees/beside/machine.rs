@@ -3,7 +3,7 @@
 use super::{BEGIN_NS, BOOT_NS, Beside};
 use fairground_kcore::{CallError, Governing, Hardware, Points};
 use fairground_machine::Machine;
-use fairground_model::GovernorKind;
+use fairground_model::{GovernorKind, Policy};
 use fairground_sched::Sched;
 use fairground_stdx::CpuId;
 
@@ -72,4 +72,17 @@ impl Beside {
         let first = self.policies[row].cpus.first().map_or(0, CpuId::get);
         self.core.govern(first, now, row as u32, &how)
     }
+}
+
+/// A policy as Linux numbers it, and its real-time priority.
+pub(super) fn numbers(policy: Policy) -> (u32, u32) {
+    let number = match policy {
+        Policy::Normal => 0,
+        Policy::Fifo(_) => 1,
+        Policy::RoundRobin(_) => 2,
+        Policy::Batch => 3,
+        Policy::Idle => 5,
+        Policy::Deadline(_) => 6,
+    };
+    (number, policy.rt_priority().map_or(0, |priority| priority.get().into()))
 }

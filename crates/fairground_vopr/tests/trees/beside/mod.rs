@@ -14,11 +14,11 @@ use fairground_kcore::{CallError, Fork, KernelCore, Kind, Policy as Attr, STOPPE
 use fairground_machine::Machine;
 use fairground_model::TaskGroupSpec;
 use fairground_model::features::Feat;
-use fairground_model::{Change, CpuMax, DlParams, FreqPolicy, Policy, PrevState, UtilClamp, WakeContext};
+use fairground_model::{Change, CpuMax, DlParams, FreqPolicy, PrevState, UtilClamp, WakeContext};
 use fairground_sched::{Profile, Sched, TaskState, WakeFlags};
 use fairground_sim::{Entry, OtherCore, Site};
-use fairground_stdx::{CpuId, Id, IndexVec, Ns, TaskId, TgId};
-use machine::{begin_shares, hardware};
+use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Ns, TaskId, TgId};
+use machine::{begin_shares, hardware, numbers};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -69,6 +69,8 @@ pub(crate) struct Beside {
     cpus: Vec<Pending>,
     tasks: BTreeMap<TaskId, u32>,
     names: BTreeMap<u64, TaskId>,
+    /// The CPUs that each task may use as it is born. Ours has widened them by the time that it is told, if none of them is on line.
+    born_with: BTreeMap<TaskId, CpuMask>,
     groups: Vec<u32>,
     /// Periods of each group's quota that were over when the run began.
     periods_before: Vec<u64>,
@@ -115,6 +117,7 @@ impl Beside {
             cpus: vec![Pending::default(); machine.cpus.len()],
             tasks: BTreeMap::new(),
             names: BTreeMap::new(),
+            born_with: BTreeMap::new(),
             groups: Vec::new(),
             periods_before: Vec::new(),
             timers: BTreeMap::new(),
@@ -172,6 +175,7 @@ impl Beside {
         if sched.uses_clamps() {
             self.core.tunable("clamps_used", 1)?;
         }
+        self.born_with = sched.task_ids().map(|task| (task, sched.task(task).cpus_allowed)).collect();
         for id in sched.cpu_ids() {
             self.begin_as(sched, id)?;
         }
@@ -312,7 +316,8 @@ impl Beside {
         };
         let row = self.core.fork(cpu, now, &how)?;
         self.take_requests();
-        let cpus: Vec<u32> = ours.cpu_ids().filter(|&cpu| task.cpus_allowed.contains(cpu)).map(CpuId::get).collect();
+        let allowed = self.born_with.get(&child).unwrap_or(&task.cpus_allowed);
+        let cpus: Vec<u32> = ours.cpu_ids().filter(|&cpu| allowed.contains(cpu)).map(CpuId::get).collect();
         if cpus.len() < self.cpus.len() {
             self.core.affinity(cpu, now, row, &cpus)?;
         }
@@ -339,7 +344,8 @@ impl Beside {
         };
         let mut next = self.core.schedule(cpu, now, why)?;
         // A task that has called exec is taken elsewhere by the stopper, at once; ours goes by itself.
-        while next == STOPPER && !ours.rq(CpuId::new(cpu)).stop_running {
+        let id = CpuId::new(cpu);
+        while next == STOPPER && !ours.rq(id).stop_running && !ours.stop_work_due(id) {
             self.take_requests();
             next = self.core.stopper(cpu, now)?;
         }
@@ -421,19 +427,6 @@ impl Beside {
             }
         }
     }
-}
-
-/// A policy as Linux numbers it, and its real-time priority.
-fn numbers(policy: Policy) -> (u32, u32) {
-    let number = match policy {
-        Policy::Normal => 0,
-        Policy::Fifo(_) => 1,
-        Policy::RoundRobin(_) => 2,
-        Policy::Batch => 3,
-        Policy::Idle => 5,
-        Policy::Deadline(_) => 6,
-    };
-    (number, policy.rt_priority().map_or(0, |priority| priority.get().into()))
 }
 
 /// Why a run with two cores stops.

@@ -12,7 +12,7 @@ use fairground_stdx::CpuId;
 pub(super) struct CpuStat {
     pub(super) util: u64,
     runnable: u64,
-    /// Its tasks of all classes.
+    /// Its tasks of all classes, the stopper among them.
     nr_running: u64,
     pub(super) load: u64,
     /// Its fair tasks.
@@ -62,11 +62,11 @@ impl Sched {
         CpuStat {
             util: self.cpu_util_cfs(rq, avg),
             runnable: avg.runnable_avg,
-            nr_running: u64::from(rq.nr_running),
+            nr_running: u64::from(rq.nr_counted()),
             load: avg.load_avg,
             h_nr_running: u64::from(self.h_nr_balanced(cfs)),
-            idle: u64::from(rq.nr_running == 0 && rq.idle()),
-            overloaded: u64::from(rq.nr_running > 1),
+            idle: u64::from(rq.idle()),
+            overloaded: u64::from(rq.nr_counted() > 1),
             reduced: u64::from(capacity * u64::from(SMT_IMBALANCE_PCT) < orig * 100),
         }
     }

@@ -135,7 +135,7 @@ impl Sched {
 
     /// Adds a CPU to the sums of its group.
     fn add_loads_of(&self, cpu: CpuId, look: Look, stat: &mut SgLbStats, overload: &mut bool) {
-        let nr_running = self.rqs[cpu].nr_running;
+        let nr_running = self.rqs[cpu].nr_counted();
         stat.group_load += if look.local { self.target_load(cpu, look.load_idx) } else { self.source_load(cpu, look.load_idx) };
         stat.sum_weighted_load += self.weighted_cpuload(cpu);
         stat.group_util += self.cpu_util(cpu);

@@ -167,7 +167,7 @@ impl Sched {
     fn nr_running_without(&self, cpu: CpuId, task: TaskId) -> u32 {
         let row = &self.tasks[task];
         let queued = matches!(row.state, TaskState::Running | TaskState::Queued | TaskState::Delayed);
-        self.rqs[cpu].nr_running - u32::from(row.cpu == cpu && queued)
+        self.rqs[cpu].nr_counted() - u32::from(row.cpu == cpu && queued)
     }
 
     /// Kernel: fair.c idle_cpu_without(), v5.5–
