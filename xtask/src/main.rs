@@ -41,7 +41,7 @@ const TOOLS: &[Tool] = &[
     ("dist", "makes what a release page holds: program, man pages, completions, checksums, list of parts", dist::run),
     ("record", "boots a stock kernel in an emulator, runs experiments and writes a recorded set; --help says how", record::run),
     ("kernel-sources", "fetches kernel trees for the tests of the core in C: all series, or those named", kernel_sources::run),
-    ("ci", "everything that a change must pass", steps::ci),
+    ("ci", "everything that a change must pass, or the step of it that is named", steps::ci),
     ("nightly", "the slow things: ignored tests in release, full reproductions, long random runs, benches", steps::nightly),
 ];
 

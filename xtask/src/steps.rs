@@ -3,8 +3,10 @@
 //! Every step is a command that a developer can type. The names and times of the steps go to stderr.
 
 use crate::{book, digests, dist, fidelity, instructions, kernel_sources, licences, record, reproduce, tidy};
+use std::fs::File;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// What a step does.
@@ -17,20 +19,29 @@ enum Act {
     Tool(fn(&Path) -> bool),
 }
 
-const CI: &[(&str, Act)] = &[
-    ("format", Act::Cargo(&["fmt", "--all", "--", "--check"], &[])),
-    ("tidy", Act::Tool(tidy::run)),
-    ("licences", Act::Tool(licences::check)),
-    ("clippy", Act::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])),
-    ("docs", Act::Cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])),
-    ("test", Act::Cargo(&["test", "--workspace"], &[])),
-    ("digests of both builds", Act::Tool(digests::run)),
-    ("instructions per event", Act::Tool(instructions::check)),
-    ("fidelity, quick", Act::Tool(fidelity::check_quick)),
-    ("reproduce, quick", Act::Tool(reproduce::run_quick)),
+/// A step: its name, and what it does.
+type Step = (&'static str, Act);
+
+/// Two lanes that go on side by side, since one thread of work seldom keeps two CPUs busy: what is built for tests, and what is built as for
+/// users. Cargo locks the folder of each build by itself.
+const CI: [&[Step]; 2] = [
+    &[
+        ("format", Act::Cargo(&["fmt", "--all", "--", "--check"], &[])),
+        ("tidy", Act::Tool(tidy::run)),
+        ("licences", Act::Tool(licences::check)),
+        ("clippy", Act::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])),
+        ("docs", Act::Cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])),
+        ("test", Act::Cargo(&["test", "--workspace"], &[])),
+        ("digests of both builds", Act::Tool(digests::run)),
+    ],
+    &[
+        ("reproduce, quick", Act::Tool(reproduce::run_quick)),
+        ("fidelity, quick", Act::Tool(fidelity::check_quick)),
+        ("instructions per event", Act::Tool(instructions::check)),
+    ],
 ];
 
-const NIGHTLY: &[(&str, Act)] = &[
+const NIGHTLY: &[Step] = &[
     ("all tests in release", Act::Cargo(&["test", "--workspace", "--release"], &[("PROPTEST_CASES", "20000")])),
     ("reproduce, full", Act::Fairground(&["reproduce", "all"])),
     ("fidelity, full", Act::Tool(fidelity::check)),
@@ -123,9 +134,53 @@ const NIGHTLY: &[(&str, Act)] = &[
     ("benches", Act::Cargo(&["bench", "--workspace"], &[])),
 ];
 
-/// `cargo xtask ci`: everything that a change must pass.
+/// `cargo xtask ci`: everything that a change must pass; `cargo xtask ci STEP`: one step of it.
 pub(crate) fn ci(root: &Path) -> bool {
-    run_all(root, CI)
+    let Some(wanted) = std::env::args().nth(2) else { return run_lanes(root) };
+    let Some((_, act)) = CI.iter().copied().flatten().find(|step| step.0 == wanted) else {
+        let names: Vec<&str> = CI.iter().copied().flatten().map(|step| step.0).collect();
+        eprintln!("ci: no step is called `{wanted}`: it has {}", names.join("; "));
+        return false;
+    };
+    run(root, act)
+}
+
+/// Runs both lanes, each step as a process of its own, whose output is shown when it has ended.
+fn run_lanes(root: &Path) -> bool {
+    let lines = Mutex::new(Vec::new());
+    let lane = |steps: &[Step]| {
+        for (name, _) in steps {
+            eprintln!("== {name} begins");
+            let start = Instant::now();
+            let (passed, said) = apart(root, name).unwrap_or_else(|error| (false, error.to_string()));
+            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            eprintln!("== {name}\n{said}");
+            lines.push((passed, told(name, passed, start)));
+        }
+    };
+    std::thread::scope(|scope| CI.iter().for_each(|steps| drop(scope.spawn(|| lane(steps)))));
+    let lines = lines.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let texts: Vec<&str> = lines.iter().map(|line| line.1.as_str()).collect();
+    eprintln!("\n{}", texts.join("\n"));
+    lines.iter().all(|line| line.0)
+}
+
+/// Runs one step as a process of its own; returns whether it passed, and what it said. Until then that can be read in target/ci.
+fn apart(root: &Path, name: &str) -> std::io::Result<(bool, String)> {
+    let folder = root.join("target/ci");
+    std::fs::create_dir_all(&folder)?;
+    let path = folder.join(format!("{}.log", name.replace([' ', ','], "-")));
+    let log = File::create(&path)?;
+    let status = Command::new(std::env::current_exe()?).args(["ci", name]).stdout(log.try_clone()?).stderr(log).status()?;
+    Ok((status.success(), String::from_utf8_lossy(&std::fs::read(&path)?).into_owned()))
+}
+
+/// How a step ended, printed and returned.
+fn told(name: &str, passed: bool, start: Instant) -> String {
+    let word = if passed { "passed" } else { "FAILED" };
+    let line = format!("{name:<24} {word:<7} {:>6} s", start.elapsed().as_secs());
+    eprintln!("== {line}");
+    line
 }
 
 /// `cargo xtask nightly`: what takes too long for every change.
@@ -134,7 +189,7 @@ pub(crate) fn nightly(root: &Path) -> bool {
 }
 
 /// Runs all steps, also after a failure, and prints how each ended.
-fn run_all(root: &Path, steps: &[(&str, Act)]) -> bool {
+fn run_all(root: &Path, steps: &[Step]) -> bool {
     let mut lines = Vec::new();
     let mut all_passed = true;
     for (name, act) in steps {
@@ -142,10 +197,7 @@ fn run_all(root: &Path, steps: &[(&str, Act)]) -> bool {
         let start = Instant::now();
         let passed = run(root, act);
         all_passed &= passed;
-        let word = if passed { "passed" } else { "FAILED" };
-        let line = format!("{name:<24} {word:<7} {:>6} s", start.elapsed().as_secs());
-        eprintln!("== {line}");
-        lines.push(line);
+        lines.push(told(name, passed, start));
     }
     eprintln!("\n{}", lines.join("\n"));
     all_passed
