@@ -103,4 +103,9 @@ mod tests {
         assert_eq!(snippet("/x", CpuMax::UNLIMITED), ["cgroup v2    echo max > /sys/fs/cgroup/x/cpu.max"]);
         assert_eq!((cpus_of(burst), ratio_text(1049)), ("0.20".to_string(), "1.05".to_string()));
     }
+
+    #[test]
+    fn nothing_is_certain_by_runs() {
+        assert_eq!([40, 99, 100].map(confidence), ["40", "99", "over 99"]);
+    }
 }

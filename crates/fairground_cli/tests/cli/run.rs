@@ -59,6 +59,28 @@ fn the_summary_and_explain_mean_the_same_wait() {
     }
 }
 
+/// Tasks that never sleep have nothing to be late for. Where one of them waited longer the summary says so, as the metrics do.
+#[test]
+fn the_summary_tells_a_longer_wait_of_tasks_that_never_sleep() {
+    let folder = Folder::new();
+    let text = |player: &str| {
+        format!(
+            "duration = \"1s\"\n[machine]\npreset = \"smp-1\"\n[profile]\nkernel = \"6.12\"\n[[workload]]\n\
+             tasks = [{player}{{ name = \"hog\", hog = true, count = 4 }}]\n"
+        )
+    };
+    let worst = |name: &str, player: &str| {
+        let path = folder.file(name, text(player));
+        let longest = ok(&["run", &path, "--json"]).json()["metrics"]["sched_delay_max_ms"]["value"].as_f64().unwrap();
+        let out = ok(&["run", &path]).out;
+        (out.lines().find(|line| line.starts_with("worst wait")).unwrap().to_string(), longest)
+    };
+    let (beside, longest) = worst("beside.toml", "{ name = \"player\", run = \"1ms\", period = \"10ms\" }, ");
+    assert!(beside.starts_with("worst wait  player: "), "{beside}");
+    assert!(beside.ends_with(&format!("; tasks that never sleep waited up to {longest:.2} ms")), "{beside}");
+    assert!(!worst("alone.toml", "").0.contains("never sleep"));
+}
+
 /// Of many tasks the worst are shown, and the rest is counted; documents have all.
 #[test]
 fn long_tables_are_cut_unless_all_is_asked_for() {
