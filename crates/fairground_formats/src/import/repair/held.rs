@@ -68,6 +68,13 @@ impl Held {
     pub(super) fn insert(&mut self, place: Place, cpu: CpuId, event: TraceEvent) {
         self.inserted.entry(place.before).or_default().push((place.at, cpu, event));
     }
+    /// Takes back the last switch that was put there on `cpu`.
+    pub(super) fn take_back(&mut self, place: Place, cpu: CpuId) {
+        let Some(rows) = self.inserted.get_mut(&place.before) else { return };
+        if let Some(last) = rows.iter().rposition(|row| row.1 == cpu && matches!(row.2, TraceEvent::SchedSwitch { .. })) {
+            rows.remove(last);
+        }
+    }
     pub(super) fn push(&mut self, item: Item) {
         self.items.push_back(item);
     }

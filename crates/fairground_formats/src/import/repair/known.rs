@@ -29,6 +29,20 @@ pub(super) struct Task {
     pub(super) is_fresh: bool,
     /// Where the CPU that it waits for idled first.
     pub(super) idled: Option<Place>,
+    /// The number of the first item since it slept last.
+    pub(super) slept: u64,
+}
+
+impl Task {
+    /// Whether nothing that is known of it forbids that it runs from `place` on, on a CPU of which no record tells.
+    pub(super) fn may_run_from(&self, place: Place) -> bool {
+        match self.state {
+            State::Unseen => true,
+            State::Asleep => self.slept <= place.before,
+            State::Queued(_, since) => since.before <= place.before,
+            State::Made | State::Waking | State::Running(_) | State::Dead => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -41,6 +55,8 @@ pub(super) struct Cpu {
     pub(super) idle_since: u64,
     /// Where a missing switch would have to stand, if not at the end.
     pub(super) place: Option<Place>,
+    /// Where a task left it unseen, and who, while another one waited there.
+    pub(super) left: Option<(Place, TaskId)>,
     /// The place is before a wake-up of the current task.
     pub(super) is_before_wakeup: bool,
 }

@@ -31,6 +31,8 @@
 //!   before the record that shows another task.
 //! - **Both switches** of a task that was woken stand directly behind the wake-up if its CPU idled, else where that CPU begins to idle,
 //!   if the task's next record is another wake-up.
+//! - If a task waits on a CPU that was left so, the CPU did not idle: the task that the next record shows ran **from then on**, unless it
+//!   slept later than that.
 //! - Whoever was switched away so counts as **asleep** until a wake-up, or the next switch to it.
 //!
 //! A wake-up on an idle CPU and an account open a *place*. Records behind it are held back until the CPU's next records
@@ -126,7 +128,7 @@ impl<'a> Repair<'a> {
     }
     fn close(&mut self, cpu: CpuId) {
         let row = self.cpu(cpu);
-        row.is_before_wakeup = false;
+        (row.is_before_wakeup, row.left) = (false, None);
         if let Some(place) = row.place.take() {
             self.held.close(place, Owner::Cpu(cpu));
         }
@@ -187,8 +189,12 @@ impl<'a> Repair<'a> {
         for (prev, prev_state, next) in [ran, slept] {
             self.held.insert(place, cpu, TraceEvent::SchedSwitch { prev, prev_state, next });
         }
+        self.sleeps(task, place);
+        self.task_row(task).last_cpu = Some(cpu);
+    }
+    fn sleeps(&mut self, task: TaskId, since: Place) {
         let row = self.task_row(task);
-        (row.state, row.last_cpu) = (State::Asleep, Some(cpu));
+        (row.state, row.slept) = (State::Asleep, since.before);
     }
 
     /// A record at `here` shows that `who` runs on `cpu`.
@@ -222,7 +228,7 @@ impl<'a> Repair<'a> {
         self.add_switch(place, cpu, (Some(old), PrevState::Sleeping), next);
         match is_before_wakeup {
             true => self.queue(old, cpu, place),
-            false => self.task_row(old).state = State::Asleep,
+            false => self.sleeps(old, place),
         }
         if let Some(who) = who.filter(|_| !takes_over) {
             self.enter_idle(here, cpu, who);
@@ -230,8 +236,15 @@ impl<'a> Repair<'a> {
     }
     /// The switch of an idle CPU to `who` is missing.
     fn enter_idle(&mut self, here: Place, cpu: CpuId, who: TaskId) {
-        let idle_since = self.cpu(cpu).idle_since;
-        let place = match self.task_row(who).state {
+        let Cpu { idle_since, left, .. } = *self.cpu(cpu);
+        let row = *self.task_row(who);
+        if let Some((left, old)) = left.filter(|left| row.may_run_from(left.0)) {
+            self.held.take_back(left, cpu);
+            self.inferred.switches -= 1;
+            self.make_ready(left, cpu, who);
+            return self.add_switch(left, cpu, (Some(old), PrevState::Sleeping), Some(who));
+        }
+        let place = match row.state {
             State::Queued(on, since) if on == cpu && since.before >= idle_since => self.held.reachable(since),
             _ => {
                 self.make_ready(here, cpu, who);
@@ -244,6 +257,17 @@ impl<'a> Repair<'a> {
         self.inferred.switches += 1;
         self.held.insert(place, cpu, TraceEvent::SchedSwitch { prev, prev_state, next });
         self.on(cpu, next, place);
+        if let (Some(old), None) = (prev, next)
+            && self.has_waiting(cpu)
+        {
+            self.open(cpu, place, false);
+            self.cpu(cpu).left = Some((place, old));
+        }
+    }
+    /// Whether somebody was queued on `cpu` and is not known to have left it.
+    fn has_waiting(&self, cpu: CpuId) -> bool {
+        let waits = |task: &TaskId| matches!(self.tasks[task.index()].state, State::Queued(on, _) if on == cpu);
+        self.queued.get(cpu.index()).is_some_and(|queued| queued.iter().any(waits))
     }
     /// A record at `here` needs `task` runnable on `cpu`.
     fn make_ready(&mut self, here: Place, cpu: CpuId, task: TaskId) {
@@ -325,6 +349,7 @@ impl<'a> Repair<'a> {
             Some((prev, PrevState::Running)) => self.queue(prev, cpu, after),
             Some((prev, prev_state)) => {
                 let row = self.task_row(prev);
+                row.slept = after.before;
                 row.state = match prev_state {
                     PrevState::Dead => State::Dead,
                     _ if row.woken => State::Waking,

@@ -102,6 +102,24 @@ fn a_task_that_is_woken_twice_had_run_at_once_if_its_cpu_idled() {
     assert_eq!(on_cpu_0, [(20, 0, from_idle(A)), (20, 0, to_idle(A)), (500, 0, from_idle(B))]);
 }
 
+/// A left unseen, and is known to be gone when it is woken elsewhere. B waited there, so C ran from then on, and not the idle task. Whoever slept
+/// later than that cannot have.
+#[test]
+fn a_cpu_that_is_left_unseen_does_not_idle_beside_a_task_that_waits() {
+    let c = TaskId::new(3);
+    let beginning = [(10, 0, from_idle(A), None), (20, 1, wakeup(B, 0), None), (30, 1, wakeup(A, 1), None)];
+    let end = [(90, 0, switch(Some(c), PrevState::Running, Some(B)), None)];
+    let on_cpu_0 = |rows: &[&[Row]]| -> Vec<_> { put_in(&rows.concat()).into_iter().filter(|row| row.1 == 0 && row.0 > 20).collect() };
+    let followed = [(30, 0, wakeup(c, 0)), (30, 0, switch(Some(A), PrevState::Sleeping, Some(c)))];
+    assert_eq!(on_cpu_0(&[&beginning, &end]), followed);
+    let c_slept = |at| [(at - 1, 2, from_idle(c), None), (at, 2, to_idle(c), None)];
+    assert_eq!(on_cpu_0(&[&c_slept(5), &beginning, &end]), followed);
+    let apart = [(30, 0, to_idle(A)), (90, 0, wakeup(c, 0)), (90, 0, from_idle(c))];
+    assert_eq!(on_cpu_0(&[&beginning, &c_slept(50), &end]), apart);
+    // Nobody waits: it may have idled.
+    assert_eq!(on_cpu_0(&[&beginning[..1], &beginning[2..], &end[..]])[..1], apart[..1]);
+}
+
 #[test]
 fn whoever_left_unseen_left_behind_its_last_account() {
     let rows = [(10, 0, from_idle(A), None), (20, 0, account(A), None), (30, 0, account(A), None), (90, 0, from_idle(A), None)];
