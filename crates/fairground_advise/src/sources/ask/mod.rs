@@ -77,9 +77,11 @@ impl Ask {
             .build();
         let agent = Agent::from(config);
         let mut samples = Samples::default();
+        let names: Vec<&str> = PROMETHEUS.iter().map(|row| row.name).collect();
+        let range = queries[0].strip_prefix(names[0]).unwrap_or_default();
+        samples.notes.push(format!("asked {} for {range} of {}", printable(&url), names.join(", ")));
         for query in &queries {
             let text = one(&agent, &url, query)?;
-            samples.notes.push(format!("asked {}: {query}", printable(&url)));
             // Not all servers have all counters: what is missing is seen when all are there.
             if !is_empty(&text) {
                 samples.extend(prometheus::read(&printable(&url), &text)?);

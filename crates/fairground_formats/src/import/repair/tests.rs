@@ -109,7 +109,8 @@ fn a_cpu_that_is_left_unseen_does_not_idle_beside_a_task_that_waits() {
     let c = TaskId::new(3);
     let beginning = [(10, 0, from_idle(A), None), (20, 1, wakeup(B, 0), None), (30, 1, wakeup(A, 1), None)];
     let end = [(90, 0, switch(Some(c), PrevState::Running, Some(B)), None)];
-    let on_cpu_0 = |rows: &[&[Row]]| -> Vec<_> { put_in(&rows.concat()).into_iter().filter(|row| row.1 == 0 && row.0 > 20).collect() };
+    let on_cpu_0 =
+        |rows: &[&[Row]]| -> Vec<_> { put_in(&rows.concat()).into_iter().filter(|row| row.1 == 0 && row.0 > 20).collect() };
     let followed = [(30, 0, wakeup(c, 0)), (30, 0, switch(Some(A), PrevState::Sleeping, Some(c)))];
     assert_eq!(on_cpu_0(&[&beginning, &end]), followed);
     let c_slept = |at| [(at - 1, 2, from_idle(c), None), (at, 2, to_idle(c), None)];
