@@ -83,6 +83,12 @@ impl Simulated {
     pub fn same(value: Quantity, runs: u32) -> Simulated {
         Simulated { median: value, lo: value, hi: value, runs }
     }
+    /// Median, smallest and largest of several runs; unknown without any.
+    pub fn spread(mut values: Vec<Decimal>) -> Simulated {
+        values.sort_unstable();
+        let at = |place: usize| values.get(place).map_or(Quantity::Unknown, |&value| Quantity::Number(value));
+        Simulated { median: at(values.len() / 2), lo: at(0), hi: at(values.len().saturating_sub(1)), runs: values.len() as u32 }
+    }
 }
 
 /// In what our median must lie.
@@ -101,6 +107,15 @@ pub enum Band {
 }
 
 impl Band {
+    /// From the least to the largest, where they are given.
+    pub fn between(min: Option<Decimal>, max: Option<Decimal>) -> Band {
+        match (min, max) {
+            (Some(min), Some(max)) => Band::Between(min, max),
+            (Some(min), None) => Band::AtLeast(min),
+            (None, Some(max)) => Band::AtMost(max),
+            (None, None) => Band::NotJudged,
+        }
+    }
     /// Whether a median lies in the band; `None` if the row is not judged.
     pub fn holds(self, median: Quantity) -> Option<bool> {
         match (self, median) {
@@ -227,8 +242,8 @@ impl Reproduction {
     /// `id  unit  published  simulated [lo..hi]  band  within  kind`, claims and prices under it.
     pub fn table(&self) -> Table {
         let columns = columns![
-            left "id", left "unit", right "published", right "simulated", left "[lo..hi]" "range", right "band",
-            left "within", left "kind",
+            left "id", left "unit", right "published", right "simulated", spare left "[lo..hi]" "range",
+            right "band", left "within", spare left "kind",
         ];
         let quick = if self.quick { " (quick)" } else { "" };
         let mut table = Table::new("reproduce", format!("{}{quick}", self.experiment), columns);
@@ -314,6 +329,12 @@ mod tests {
 
     fn number_of(value: u64) -> Quantity {
         Decimal::from(value).into()
+    }
+    #[test]
+    fn the_middle_of_runs() {
+        let of = |values: &[u64]| Simulated::spread(values.iter().map(|&value| Decimal::from(value)).collect());
+        assert_eq!(of(&[5, 1, 9]), Simulated { median: number_of(5), lo: number_of(1), hi: number_of(9), runs: 3 });
+        assert_eq!(of(&[]).median, Quantity::Unknown);
     }
     fn sample() -> Reproduction {
         let row = |id: &str, published, simulated, band| ReproductionRow {

@@ -9,6 +9,7 @@ mod kept;
 mod over;
 mod published;
 mod registry;
+mod regressions;
 mod runnable_propagation;
 mod runs;
 mod sis_util;

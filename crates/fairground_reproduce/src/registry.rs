@@ -2,7 +2,7 @@
 
 use crate::experiment::Experiment;
 use crate::over::Over;
-use crate::{align_vruntime, clock_pelt, incidents, runnable_propagation, sis_util, task_throttle};
+use crate::{align_vruntime, clock_pelt, incidents, regressions, runnable_propagation, sis_util, task_throttle};
 use fairground_report::{ListRow, Table, list};
 use fairground_scenario::Error;
 use fairground_stdx::nearest;
@@ -54,6 +54,13 @@ pub static EXPERIMENTS: &[Experiment] = &[
         over: Over::Nothing(
             "its kernels are v4.12 to v6.12, most of them older than 5.10; `run` takes a tree for a file of scenarios/incidents",
         ),
+    },
+    Experiment {
+        name: "rt-share",
+        sentence: "RT_RUNTIME_SHARE off (5.10, 2020): an audio thread that needs a whole CPU stops for 50 ms of each second.",
+        takes_hours: false,
+        run: |options, control| regressions::run(&regressions::RT_SHARE, options, control),
+        over: Over::Nothing("its first kernel is older than 5.10, of which the oldest tree is that builds"),
     },
 ];
 

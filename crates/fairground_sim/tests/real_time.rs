@@ -159,6 +159,28 @@ fn with_runtime_share_a_hog_borrows_from_cpus_without_real_time_tasks() {
     assert!(fair_ran("NO_RT_RUNTIME_SHARE").iter().all(|row| row[0].abs_diff(50_000) <= 1_000));
 }
 
+/// Without RT_RUNTIME_SHARE. As long as the period is no limit, also where its timer comes late.
+#[test]
+fn what_real_time_tasks_may_run_is_set_by_sysctl() {
+    let fair_ran = |runtime: &str, period: &str| {
+        let mut set = TaskSet::default();
+        let hog = set.pinned("hog", 0, vec![work(HOG)]);
+        with(&mut set, hog, fifo(50));
+        let fair = set.pinned("fair", 0, vec![work(HOG)]);
+        let profile = profile("v5.10").with_tunable("sched_rt_period_us", period).unwrap();
+        let profile = profile.with_tunable("sched_rt_runtime_us", runtime).unwrap();
+        let mut simulation = simulation(set, 1, 1000, profile, 3_000);
+        let throttled = simulation.clone();
+        (shares(&mut simulation, &[fair], 1_000, 3).concat(), Log::of(&mut { throttled }).count(Reason::RtThrottle))
+    };
+    assert_eq!(fair_ran("1000000", "1000000"), (vec![0; 3], 0));
+    assert_eq!(fair_ran("-1", "1000000"), (vec![0; 3], 0));
+    let (ran, throttled) = fair_ran("700000", "1000000");
+    assert!(ran.iter().all(|ran| ran.abs_diff(300_000) <= 1_000) && throttled == 3, "{ran:?} {throttled}");
+    let (ran, throttled) = fair_ran("950000", "2000000");
+    assert!(ran[0] <= 51_000 && ran[1] > 900_000 && throttled >= 1, "{ran:?} {throttled}");
+}
+
 /// Four tasks that are woken on one CPU of four; a fifth of a higher priority comes later.
 #[test]
 fn tasks_are_pushed_to_cpus_of_lower_priority() {

@@ -195,7 +195,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room {
         name: REPRODUCE,
         layer: 6,
-        uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, METRICS, REPORT, SCENARIO, FACADE],
+        uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, METRICS, REPORT, SCENARIO, FACADE, BISECT],
         tests_use: &[],
         libraries: None,
         absent: "`fairground_reproduce` fits nothing: published figures stand in files with their source, and no price or rule is changed to reach them",

@@ -101,9 +101,9 @@ impl Case {
                 id: format!("{}.{}", self.name, band.metric),
                 unit: unit.map_or("", |metric| metric.unit.name()).into(),
                 published: self.published.get(&band.metric).map_or(Quantity::Unknown, |&number| Quantity::Number(number)),
-                simulated: spread(self.runs.iter().filter_map(value).collect()),
+                simulated: Simulated::spread(self.runs.iter().filter_map(value).collect()),
                 kind: Kind::Predicted,
-                band: between(limit(&band.min), limit(&band.max)),
+                band: Band::between(limit(&band.min), limit(&band.max)),
             }
         })
     }
@@ -135,26 +135,10 @@ fn ratio(row: &toml_edit::Table, cases: &[Case]) -> Option<ReproductionRow> {
         id: text("id")?.into(),
         unit: "times".into(),
         published: decimal(row, "published").map_or(Quantity::Unknown, Quantity::Number),
-        simulated: spread(ratios.collect()),
+        simulated: Simulated::spread(ratios.collect()),
         kind: Kind::Predicted,
-        band: between(decimal(row, "min"), decimal(row, "max")),
+        band: Band::between(decimal(row, "min"), decimal(row, "max")),
     })
-}
-
-fn between(min: Option<Decimal>, max: Option<Decimal>) -> Band {
-    match (min, max) {
-        (Some(min), Some(max)) => Band::Between(min, max),
-        (Some(min), None) => Band::AtLeast(min),
-        (None, Some(max)) => Band::AtMost(max),
-        (None, None) => Band::NotJudged,
-    }
-}
-
-/// Median, smallest and largest.
-fn spread(mut values: Vec<Decimal>) -> Simulated {
-    values.sort_unstable();
-    let at = |place: usize| values.get(place).map_or(Quantity::Unknown, |&value| Quantity::Number(value));
-    Simulated { median: at(values.len() / 2), lo: at(0), hi: at(values.len().saturating_sub(1)), runs: values.len() as u32 }
 }
 
 #[cfg(test)]
@@ -183,13 +167,5 @@ mod tests {
             let judged = |metric: &str| case.scenario.bands.iter().any(|band| band.metric == metric);
             assert!(case.published.keys().all(|metric| judged(metric)) && !variants.is_empty(), "{name}");
         }
-    }
-
-    #[test]
-    fn the_middle_of_runs() {
-        let of = |values: &[u64]| spread(values.iter().map(|&value| Decimal::from(value)).collect());
-        let number = |value: u64| Quantity::Number(value.into());
-        assert_eq!(of(&[5, 1, 9]), Simulated { median: number(5), lo: number(1), hi: number(9), runs: 3 });
-        assert_eq!(of(&[]).median, Quantity::Unknown);
     }
 }

@@ -108,10 +108,15 @@ impl Profile {
     /// Kernel: deadline.c dl_bw_capacity(), __dl_overflow(), v4.12–
     fn dl_limit(&self, machine: &MachineView) -> (u64, u64) {
         let cpus = machine.online.weight() as u64;
+        let rt = self.tunables.rt_limit();
+        if rt.runtime_ns.is_none() {
+            return (u64::MAX, 0);
+        }
+        let limit_bw = limit_bw(rt);
         let capacity = |cpu| u64::from(machine.cpus[cpu].capacity);
         let limit = match self.dl_admission {
-            DlAdmission::Cpus => limit_bw() * cpus,
-            DlAdmission::Capacity => (limit_bw() * machine.online.iter().map(capacity).sum::<u64>()) >> 10,
+            DlAdmission::Cpus => limit_bw * cpus,
+            DlAdmission::Capacity => (limit_bw * machine.online.iter().map(capacity).sum::<u64>()) >> 10,
         };
         let servers = if self.rt_bandwidth == RtBandwidth::FairServer { FAIR_SERVER_BW * cpus } else { 0 };
         (limit, servers)

@@ -12,7 +12,7 @@ use super::{DlSe, DlTimer};
 use crate::Sched;
 use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
-use crate::rt::{RT_PERIOD, RT_RUNTIME};
+use crate::fair::tunables::RtLimit;
 use crate::seam::{DlBandwidth, RtBandwidth};
 use crate::task::TaskState;
 use fairground_stdx::CpuId;
@@ -42,11 +42,11 @@ pub(crate) struct DlRoot {
     pub(crate) serves: bool,
 }
 
-/// What deadline tasks may use of a CPU, in 2^-20: 95 %.
+/// What deadline tasks may use of a CPU, in 2^-20: 95 % unless it was set.
 ///
-/// Kernel: deadline.c init_dl_bw(), to_ratio(global_rt_period(), global_rt_runtime()), v4.12–
-pub(super) fn limit_bw() -> u64 {
-    to_ratio(RT_PERIOD.0, RT_RUNTIME.0)
+/// Kernel: deadline.c init_dl_rq_bw_ratio(), to_ratio(global_rt_period(), global_rt_runtime()), v4.12–
+pub(super) fn limit_bw(rt: RtLimit) -> u64 {
+    rt.runtime_ns.map_or(BW_UNIT, |runtime| to_ratio(rt.period_ns, runtime))
 }
 
 impl Sched {
@@ -210,13 +210,15 @@ impl Sched {
     /// Kernel: deadline.c grub_reclaim(), v4.13–
     fn active_bw(&self, cpu: CpuId, own_bw: u64, rule: DlBandwidth) -> u64 {
         let dl = &self.rqs[cpu].dl;
-        let ratio = to_ratio(RT_RUNTIME.0, RT_PERIOD.0) >> (BW_SHIFT - RATIO_SHIFT);
+        let rt = self.tunables.rt;
+        let ratio = rt.runtime_ns.map_or(BW_UNIT, |runtime| to_ratio(runtime, rt.period_ns)) >> (BW_SHIFT - RATIO_SHIFT);
+        let limit_bw = limit_bw(rt);
         let server = if self.profile.rt_bandwidth == RtBandwidth::FairServer { FAIR_SERVER_BW as i64 } else { 0 };
-        let extra = (limit_bw() as i64 - self.dl_root.per_cpu - server).max(0) as u64;
+        let extra = (limit_bw as i64 - self.dl_root.per_cpu - server).max(0) as u64;
         let unused = dl.this_bw - dl.running_bw + extra;
         match rule {
             DlBandwidth::GrubOfLimit => {
-                let active = if unused > limit_bw() - own_bw.min(limit_bw()) { own_bw } else { limit_bw() - unused };
+                let active = if unused > limit_bw - own_bw.min(limit_bw) { own_bw } else { limit_bw - unused };
                 (active * ratio) >> RATIO_SHIFT
             }
             DlBandwidth::Grub | DlBandwidth::WallTime => {

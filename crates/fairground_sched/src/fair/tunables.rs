@@ -1,4 +1,4 @@
-//! The fair class's tunables: base values, how they grow with the number of CPUs, and what a user set.
+//! The scheduler's tunables: base values, how they grow with the number of CPUs, and what a user set.
 
 use fairground_stdx::units::{UnitError, parse_ns};
 
@@ -11,6 +11,8 @@ const SCALING_CPU_LIMIT: u32 = 8;
 pub const MIN_SLICE_NS: u64 = 100_000;
 /// See [`MIN_SLICE_NS`].
 pub const MAX_SLICE_NS: u64 = 100_000_000;
+/// A runtime of real-time tasks that is no limit. The kernel writes it -1.
+pub const NO_LIMIT: u64 = u64::MAX;
 /// What belongs to CFS alone is gone with EEVDF.
 const CFS: Option<KernelVersion> = Some(v(6, 6));
 
@@ -60,6 +62,10 @@ pub struct TunableRow {
 }
 
 impl TunableRow {
+    /// A value as the kernel writes it.
+    pub fn shown(&self, value: u64) -> String {
+        if value == NO_LIMIT { "-1".to_string() } else { value.to_string() }
+    }
     /// Whether a kernel has it.
     pub fn is_in(&self, kernel: KernelVersion) -> bool {
         kernel >= self.since && self.until.is_none_or(|until| kernel < until)
@@ -95,6 +101,8 @@ tunables! {
     sched_util_clamp_min v(5, 3), None, 1024, false, 0..=1024, "The most that utilization clamps raise anybody.";
     sched_util_clamp_max v(5, 3), None, 1024, false, 0..=1024, "The most that utilization clamps leave anybody.";
     sched_util_clamp_min_rt_default v(5, 9), None, 1024, false, 0..=1024, "What real-time tasks that ask for nothing are raised to.";
+    sched_rt_period_us v(4, 12), None, 1_000_000, false, 1..=0x7fff_ffff, "Period of the limit on real-time tasks, in us. From v6.12 on it limits deadline tasks only.";
+    sched_rt_runtime_us v(4, 12), None, 950_000, false, 1..=NO_LIMIT, "What real-time and deadline tasks of a CPU may run of it, in us; -1: all. From v6.12 on deadline tasks only.";
     sched_tunable_scaling v(4, 12), None, 1, false, 0..=2, "How values grow with the number of CPUs: 0 not, 1 logarithmic, 2 linear.";
 }
 
@@ -161,8 +169,19 @@ pub struct EffectiveTunables {
     pub util_clamp_max: u32,
     /// The least of real-time tasks that ask for nothing.
     pub util_clamp_min_rt_default: u32,
+    /// What real-time tasks of a CPU may run.
+    pub rt: RtLimit,
     /// With more tasks than this the period grows: ceil(latency / min_granularity).
     pub nr_latency: u64,
+}
+
+/// How much of a period real-time tasks of a CPU may run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RtLimit {
+    /// sysctl_sched_rt_period, in ns.
+    pub period_ns: u64,
+    /// sysctl_sched_rt_runtime, in ns; none: all of it.
+    pub runtime_ns: Option<u64>,
 }
 
 impl Default for Tunables {
@@ -190,11 +209,24 @@ impl Tunables {
             return Err(TunableError::NotInKernel { since: row.since, until: row.until });
         }
         let number = parse_value(row, value)?;
-        if !row.range.contains(&number) {
-            return Err(TunableError::OutOfRange(row.range.clone()));
+        let most = if row.range.end() == &NO_LIMIT { self.rt_limit().period_ns / 1000 } else { *row.range.end() };
+        if number != NO_LIMIT && !(*row.range.start()..=most).contains(&number) {
+            return Err(TunableError::OutOfRange(*row.range.start()..=most));
         }
-        self.set[index] = Some(number);
+        let before = self.set[index].replace(number);
+        let rt = self.rt_limit();
+        if rt.runtime_ns.is_some_and(|runtime| runtime > rt.period_ns) {
+            self.set[index] = before;
+            return Err(TunableError::OutOfRange(rt.runtime_ns.unwrap_or(0) / 1000..=most));
+        }
         Ok(())
+    }
+
+    /// What real-time tasks of a CPU may run.
+    pub fn rt_limit(&self) -> RtLimit {
+        let value = |row: Row| self.set[row as usize].unwrap_or(TUNABLES[row as usize].base);
+        let runtime = Some(value(Row::sched_rt_runtime_us)).filter(|&runtime| runtime != NO_LIMIT);
+        RtLimit { period_ns: value(Row::sched_rt_period_us) * 1000, runtime_ns: runtime.map(|us| us.saturating_mul(1000)) }
     }
 
     /// Names and values of what was set, in the order of the table.
@@ -256,6 +288,7 @@ impl Tunables {
             util_clamp_min: value(Row::sched_util_clamp_min) as u32,
             util_clamp_max: value(Row::sched_util_clamp_max) as u32,
             util_clamp_min_rt_default: value(Row::sched_util_clamp_min_rt_default) as u32,
+            rt: self.rt_limit(),
             nr_latency: latency_ns.div_ceil(min_granularity_ns),
         }
     }
@@ -271,6 +304,9 @@ impl Tunables {
 
 /// A bare number is in the unit of the tunable's name; times may also have a unit of their own.
 fn parse_value(row: &TunableRow, value: &str) -> Result<u64, TunableError> {
+    if *row.range.end() == NO_LIMIT && value.trim() == "-1" {
+        return Ok(NO_LIMIT);
+    }
     match parse_ns(value) {
         Ok(time) if row.name.ends_with("_ns") => Ok(time.0),
         Ok(_) => Err(TunableError::NotAValue(UnitError::NotANumber(value.to_string()))),
@@ -294,6 +330,23 @@ mod tests {
             assert_eq!((at.latency_ns, at.min_granularity_ns), (latency_ms * 1_000_000, granularity_us * 1_000), "{cpus} CPUs");
             assert_eq!((at.nr_latency, at.idle_min_granularity_ns, at.migration_cost_ns), (8, 750_000, 500_000));
         }
+    }
+
+    /// As in the kernel a runtime beyond the period is refused, whichever is written; -1 is no limit.
+    #[test]
+    fn real_time_tasks_may_run_a_part_of_the_period() {
+        let mut tunables = Tunables::default();
+        let limit = |tunables: &Tunables| (tunables.rt_limit().period_ns, tunables.rt_limit().runtime_ns);
+        assert_eq!(limit(&tunables), (1_000_000_000, Some(950_000_000)));
+        let mut set = |name: &str, value: &str| (tunables.set(v(5, 10), name, value), limit(&tunables));
+        let refused = |range| Err(TunableError::OutOfRange(range));
+        assert_eq!(set("sched_rt_runtime_us", "1000001").0, refused(1..=1_000_000));
+        assert_eq!(set("sched_rt_period_us", "949999"), (refused(950_000..=0x7fff_ffff), (1_000_000_000, Some(950_000_000))));
+        assert_eq!(set("sched_rt_runtime_us", "1000000"), (Ok(()), (1_000_000_000, Some(1_000_000_000))));
+        assert_eq!(set("sched_rt_runtime_us", "-1"), (Ok(()), (1_000_000_000, None)));
+        assert_eq!(set("sched_rt_period_us", "100"), (Ok(()), (100_000, None)));
+        let shown: Vec<String> = tunables.overrides().map(|(row, value)| row.shown(value)).collect();
+        assert_eq!(shown, ["100", "-1"]);
     }
 
     #[test]

@@ -54,8 +54,8 @@ impl Profile {
                 with = with.with_switch(FeatWrite { feat, on: other.feats.has(feat) })?;
             } else if let Some(row) = other.seam_rows().into_iter().find(|row| row.name == name) {
                 with = with.with_seam(name, &row.value)?;
-            } else if let Some((_, value)) = other.tunables.overrides().find(|row| row.0.name == name) {
-                with = with.with_tunable(name, &value.to_string())?;
+            } else if let Some((row, value)) = other.tunables.overrides().find(|row| row.0.name == name) {
+                with = with.with_tunable(name, &row.shown(value))?;
             }
         }
         Ok(with)

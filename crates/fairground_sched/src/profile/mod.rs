@@ -228,7 +228,7 @@ impl Profile {
         rows.extend(present.map(|&feat| self.feature_row(feat)));
         rows.extend(self.tunables.overrides().map(|(row, value)| Row {
             name: row.name,
-            value: value.to_string(),
+            value: row.shown(value),
             sentence: row.sentence,
         }));
         rows

@@ -1,4 +1,4 @@
-//! Real-time tasks of a CPU may run 950 ms of each second; the rest is left to others. Kernels from v6.12 on stop none: there the fair
+//! Real-time tasks of a CPU may run 950 ms of each second (`sched_rt_runtime_us`, `sched_rt_period_us`); the rest is left to others. Kernels from v6.12 on stop none: there the fair
 //! class has a deadline server (`deadline/server.rs`).
 //!
 //! ```text
@@ -14,24 +14,23 @@ use fairground_model::Reason;
 use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, Ns};
 
-/// The period (sysctl_sched_rt_period).
-///
-/// Kernel: rt.c sysctl_sched_rt_period, v4.12–
-pub(crate) const RT_PERIOD: Ns = Ns::from_ms(1000);
-
-/// How much of it (sysctl_sched_rt_runtime).
-///
-/// Kernel: rt.c sysctl_sched_rt_runtime, v4.12–
-pub(crate) const RT_RUNTIME: Ns = Ns::from_ms(950);
-
 impl Sched {
+    /// Kernel: rt.c rt_bandwidth_enabled(), v4.12–v6.11
     fn rt_bandwidth_enabled(&self) -> bool {
-        self.profile.rt_bandwidth == RtBandwidth::Throttle && !self.is_led()
+        self.profile.rt_bandwidth == RtBandwidth::Throttle && self.tunables.rt.runtime_ns.is_some() && !self.is_led()
     }
 
     /// What real-time tasks of a CPU may run in a period, ns.
+    ///
+    /// Kernel: rt.c sysctl_sched_rt_runtime, sched_rt_runtime(), v4.12–v6.11
     pub(super) fn rt_runtime(&self, cpu: CpuId) -> u64 {
-        RT_RUNTIME.0.saturating_add_signed(self.rqs[cpu].rt.borrowed)
+        let limit = self.tunables.rt;
+        limit.runtime_ns.unwrap_or(limit.period_ns).saturating_add_signed(self.rqs[cpu].rt.borrowed)
+    }
+
+    /// Kernel: rt.c sysctl_sched_rt_period, sched_rt_period(), v4.12–v6.11
+    fn rt_period(&self) -> u64 {
+        self.tunables.rt.period_ns
     }
 
     /// A real-time task of `cpu` has run. On a CPU that is off line there is no limit.
@@ -43,6 +42,9 @@ impl Sched {
         }
         self.rqs[cpu].rt.time += ran_ns;
         if !self.rqs[cpu].rt.throttled {
+            if self.rt_runtime(cpu) >= self.rt_period() {
+                return;
+            }
             self.balance_runtime(cx, cpu);
             if self.rqs[cpu].rt.time <= self.rt_runtime(cpu) {
                 return;
@@ -74,12 +76,12 @@ impl Sched {
         let weight = cx.machine.online.weight() as u64;
         for other in cx.machine.online.iter().filter(|&other| other != cpu) {
             let spare = self.rt_runtime(other).saturating_sub(self.rqs[other].rt.time);
-            let room = RT_PERIOD.0.saturating_sub(self.rt_runtime(cpu));
+            let room = self.rt_period().saturating_sub(self.rt_runtime(cpu));
             // Rounded down.
             let part = (spare / weight).min(room) as i64;
             self.rqs[other].rt.borrowed -= part;
             self.rqs[cpu].rt.borrowed += part;
-            if self.rt_runtime(cpu) == RT_PERIOD.0 {
+            if self.rt_runtime(cpu) == self.rt_period() {
                 break;
             }
         }
@@ -102,12 +104,12 @@ impl Sched {
     /// Kernel: rt.c sched_rt_period_timer(), v4.12–v6.11
     pub fn sched_rt_period_timer(&mut self, cx: &mut Ctx<'_, '_>) {
         let expires = self.rt.period_expires.expect("invariant: a timer that fires was armed");
-        let periods = cx.clock().saturating_since(expires).0 / RT_PERIOD.0 + 1;
+        let periods = cx.clock().saturating_since(expires).0 / self.rt_period() + 1;
         let mut idle = true;
         for cpu in cx.machine.online.iter() {
             idle &= self.rt_period_begins(cx, cpu, periods);
         }
-        self.rt.period_ends = expires + Ns(RT_PERIOD.0 * periods);
+        self.rt.period_ends = expires + Ns(self.rt_period() * periods);
         self.rt.period_expires = (!idle).then_some(self.rt.period_ends);
         if let Some(at) = self.rt.period_expires {
             cx.requests.push(Request::RtPeriodTimer { at });

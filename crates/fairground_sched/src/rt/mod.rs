@@ -22,7 +22,6 @@ mod switched;
 
 use fairground_stdx::{CpuMask, Instant, TaskId};
 
-pub(crate) use bandwidth::{RT_PERIOD, RT_RUNTIME};
 pub use state::RtState;
 
 /// The priority number of a CPU on which no real-time task is queued.

@@ -1,0 +1,120 @@
+//! What a file of a regression says.
+//!
+//! ```text
+//! seeds = 5                 runs of each side, seeds 1 to 5; quick_seeds with --quick
+//! [[side]]                  name, scenario (a file of scenarios/regressions/), profile, set = ["NAME=VALUE"], change = ["FEATURE"]
+//! [[row]]                   id, of = side, by = side (then a ratio), metric, published, min, max, calibrated = true
+//! [[claim]]                 id (a sentence), of, by, metric, min, max
+//! [[bisect]]                a = side, b = side, metric, names = ["..."]
+//! ```
+
+use super::files::Regression;
+use crate::published::{Published, decimal};
+use fairground_report::{Band, Quantity};
+use fairground_scenario::{Error, Overrides, Scenario};
+use std::path::Path;
+use toml_edit::{Item, Table};
+
+/// A scenario under a kernel.
+pub(super) struct Side {
+    pub(super) name: String,
+    /// The kernel, by name.
+    pub(super) profile: String,
+    /// What differs from that kernel.
+    pub(super) changes: Vec<String>,
+    pub(super) scenario: Scenario,
+}
+
+/// A figure of our runs, and in what it must lie.
+pub(super) struct Figure {
+    pub(super) of: usize,
+    /// The side by which it is divided.
+    pub(super) by: Option<usize>,
+    pub(super) metric: String,
+    pub(super) published: Quantity,
+    pub(super) band: Band,
+    /// Whether a length or a price was set by it.
+    pub(super) is_calibrated: bool,
+}
+
+/// Which changes a search between two sides has to name.
+pub(super) struct Asked {
+    pub(super) a: usize,
+    pub(super) b: usize,
+    pub(super) metric: String,
+    /// In order of their names.
+    pub(super) names: Vec<String>,
+}
+
+/// All that a file says.
+pub(super) struct Plan {
+    pub(super) seeds: u64,
+    pub(super) quick_seeds: u64,
+    pub(super) sides: Vec<Side>,
+    pub(super) rows: Vec<(String, Figure)>,
+    pub(super) claims: Vec<(String, Figure)>,
+    pub(super) asked: Vec<Asked>,
+}
+
+impl Plan {
+    pub(super) fn of(regression: &Regression, published: &Published) -> Result<Plan, Error> {
+        let reader = Reader(regression);
+        let seeds = |key: &str| reader.number(published.root(), key);
+        let sides = published.rows("side").map(|row| reader.side(row)).collect::<Result<Vec<_>, Error>>()?;
+        let figures = |kind: &str| -> Result<Vec<(String, Figure)>, Error> {
+            published.rows(kind).map(|row| Ok((reader.text(row, "id")?.to_string(), reader.figure(row, &sides)?))).collect()
+        };
+        let asked = published.rows("bisect").map(|row| reader.asked(row, &sides)).collect::<Result<Vec<_>, Error>>()?;
+        let (seeds, quick_seeds) = (seeds("seeds")?, seeds("quick_seeds")?);
+        let (rows, claims) = (figures("row")?, figures("claim")?);
+        Ok(Plan { seeds, quick_seeds, sides, rows, claims, asked })
+    }
+}
+
+struct Reader<'r>(&'r Regression);
+
+impl Reader<'_> {
+    fn wrong(&self, what: String) -> Error {
+        Error::one(self.0.file, what, "It is part of this build.")
+    }
+    fn number(&self, table: &Table, key: &str) -> Result<u64, Error> {
+        let value = table.get(key).and_then(Item::as_integer).and_then(|value| u64::try_from(value).ok());
+        value.ok_or_else(|| self.wrong(format!("`{key}` is no number")))
+    }
+    fn text<'t>(&self, table: &'t Table, key: &str) -> Result<&'t str, Error> {
+        table.get(key).and_then(Item::as_str).ok_or_else(|| self.wrong(format!("a row without `{key}`")))
+    }
+    fn texts(&self, table: &Table, key: &str) -> Vec<String> {
+        let rows = table.get(key).and_then(Item::as_array);
+        rows.into_iter().flatten().filter_map(|row| row.as_str().map(String::from)).collect()
+    }
+    fn side(&self, table: &Table) -> Result<Side, Error> {
+        let (name, file, profile) = (self.text(table, "name")?, self.text(table, "scenario")?, self.text(table, "profile")?);
+        let found = self.0.scenarios.iter().find(|row| row.0 == file);
+        let (_, text) = found.ok_or_else(|| self.wrong(format!("there is no scenario `{file}`")))?;
+        let (set, changes) = (self.texts(table, "set"), self.texts(table, "change"));
+        let overrides = Overrides { profile: Some(profile.into()), set, features: changes.clone(), ..Overrides::default() };
+        let scenario = Scenario::parse(file, text, Path::new(""), &overrides)?;
+        Ok(Side { name: name.into(), profile: profile.into(), changes, scenario })
+    }
+    fn place(&self, sides: &[Side], name: &str) -> Result<usize, Error> {
+        sides.iter().position(|side| side.name == name).ok_or_else(|| self.wrong(format!("there is no side `{name}`")))
+    }
+    fn figure(&self, table: &Table, sides: &[Side]) -> Result<Figure, Error> {
+        let by = table.get("by").and_then(Item::as_str).map(|name| self.place(sides, name)).transpose()?;
+        Ok(Figure {
+            of: self.place(sides, self.text(table, "of")?)?,
+            by,
+            metric: self.text(table, "metric")?.into(),
+            published: decimal(table, "published").map_or(Quantity::Unknown, Quantity::Number),
+            band: Band::between(decimal(table, "min"), decimal(table, "max")),
+            is_calibrated: table.get("calibrated").and_then(Item::as_bool).unwrap_or(false),
+        })
+    }
+    fn asked(&self, table: &Table, sides: &[Side]) -> Result<Asked, Error> {
+        let mut names = self.texts(table, "names");
+        names.sort_unstable();
+        let side = |key: &str| self.place(sides, self.text(table, key)?);
+        Ok(Asked { a: side("a")?, b: side("b")?, metric: self.text(table, "metric")?.into(), names })
+    }
+}
