@@ -25,6 +25,13 @@ pub(crate) struct SidesFlags {
     pub(crate) changes: Vec<String>,
 }
 
+impl SidesFlags {
+    /// The changes of other flags. An input that names no kernel has that of the baseline.
+    pub(crate) fn overrides(&self, change: &ScenarioFlags) -> Overrides {
+        Overrides { else_profile: self.a.clone(), ..change.overrides() }
+    }
+}
+
 /// What is run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct InputFlags {
@@ -195,6 +202,7 @@ impl ScenarioFlags {
     pub(crate) fn overrides(&self) -> Overrides {
         Overrides {
             profile: self.profile.clone(),
+            else_profile: None,
             features: self.features.clone(),
             set: self.set.clone(),
             machine: self.machine.clone(),

@@ -15,6 +15,9 @@ use fairground_stdx::{Ns, units};
 pub struct Overrides {
     /// `--profile`: the kernel to take instead. What the input sets of its own profile is kept, or refused if this kernel lacks it.
     pub profile: Option<String>,
+    /// The kernel that is taken where neither the input nor a flag names one; none: the default one, with a note. A comparison gives its
+    /// baseline's, so that the input's settings are held against that.
+    pub else_profile: Option<String>,
     /// `--feature`: features as debugfs spells them.
     pub features: Vec<String>,
     /// `--set NAME=VALUE`: a tunable or a seam of the profile, or `machine.KEY=VALUE`.

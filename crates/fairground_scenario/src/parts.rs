@@ -6,6 +6,7 @@ use crate::check::{group_states, slices};
 use crate::nouns::at::At;
 use crate::nouns::autogroup::Sessions;
 use crate::nouns::groups::Groups;
+use crate::nouns::profile;
 use crate::nouns::workload::Workload;
 use crate::text::fields::Spanned;
 use crate::{Error, FileMistakes, Overrides, Scenario, Source};
@@ -95,8 +96,12 @@ impl Parts {
     /// Where nobody names a kernel it is the default one, and a note says so.
     pub(crate) fn default_profile(&mut self) -> Result<(), Error> {
         if self.profile.is_none() && self.overrides.profile.is_none() {
-            self.notes.push(no_value("profile", Profile::DEFAULT));
-            let found = Profile::parse(Profile::DEFAULT);
+            let found = if let Some(name) = &self.overrides.else_profile {
+                profile::named(name)
+            } else {
+                self.notes.push(no_value("profile", Profile::DEFAULT));
+                Profile::parse(Profile::DEFAULT)
+            };
             self.profile = Some(found.map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))?);
         }
         Ok(())

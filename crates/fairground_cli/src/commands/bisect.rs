@@ -8,7 +8,7 @@ use crate::show;
 use fairground::input::RunInput;
 use fairground::replay::Replay;
 use fairground_bisect::{self as bisect, BisectOptions};
-use fairground_scenario::{Control, Error, trace_file};
+use fairground_scenario::{Control, Error, Overrides, trace_file};
 use std::path::PathBuf;
 
 /// Find which change of the kernel moved a metric between two profiles: along the history, then row by row.
@@ -45,10 +45,11 @@ pub(crate) const EXAMPLES: &[Example] = &[
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let overrides = Overrides { else_profile: args.a.clone(), ..args.change.overrides() };
     let scenario = &if !args.scenario.is_dir() && trace_file::is_trace(&args.scenario) {
-        Replay::load(&args.scenario, &args.change.overrides(), false)?.scenario
+        Replay::load(&args.scenario, &overrides, false)?.scenario
     } else {
-        RunInput::open(&args.scenario, &args.change.overrides())?.scenario().clone()
+        RunInput::open(&args.scenario, &overrides)?.scenario().clone()
     };
     show::notes(&scenario.notes);
     let options = BisectOptions {

@@ -55,7 +55,7 @@ pub(crate) const EXAMPLES: &[Example] = &[
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
-    let overrides = args.change.overrides();
+    let overrides = args.sides.overrides(&args.change);
     if let Some(other) = &args.other {
         return traces(args, other, json);
     }

@@ -40,7 +40,7 @@ pub(crate) const EXAMPLES: &[Example] = &[
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
-    let input = args.input.open(&args.change.overrides())?;
+    let input = args.input.open(&args.sides.overrides(&args.change))?;
     show::notes(&input.scenario().notes);
     let bar = Bar::new("scaling prices");
     let SidesFlags { a, b, changes } = args.sides.clone();

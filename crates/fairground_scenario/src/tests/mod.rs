@@ -149,6 +149,7 @@ fn slices_are_for_kernels_that_know_them() {
 fn flags_change_a_scenario() {
     let overrides = Overrides {
         profile: Some("v4.20+align-vruntime".into()),
+        else_profile: Some("v6.12".into()),
         features: vec!["NEXT_BUDDY".into()],
         set: vec!["sched_latency_ns=24ms".into(), "machine.hz=1000".into()],
         machine: Some("smp-4".into()),
@@ -176,6 +177,11 @@ fn a_scenario_without_a_kernel_runs_under_the_default_one_and_says_so() {
     assert_eq!(scenario.notes, [format!("no profile given: {name}")]);
     assert!(scenario.canonical().contains(&format!("kernel = \"{name}\"")), "{}", scenario.canonical());
     assert_eq!(parse(&scenario.canonical()).unwrap().digest(), scenario.digest());
+    let else_profile = Some("v6.12".to_string());
+    let baseline = Overrides { else_profile, ..Overrides::default() };
+    let of_baseline = |text: &str| Scenario::parse("x", text, Path::new(""), &baseline).unwrap();
+    assert_eq!((of_baseline(&text).profile.full_name().as_str(), of_baseline(&text).notes.len()), ("v6.12", 0));
+    assert_eq!(of_baseline(GOOD).profile, parse(GOOD).unwrap().profile);
     // One that is wrong is no reason to hold the rest against the default one, which has no such tunable.
     let overrides = Overrides { set: vec!["sched_latency_ns=24ms".into()], ..Overrides::default() };
     for wrong in [GOOD.replace("5.19", "9.9"), GOOD.replace("kernel = \"5.19\"", "kernel")] {
