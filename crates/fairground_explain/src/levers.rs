@@ -198,7 +198,11 @@ impl<'a> Named<'a> {
             | Cause::NotMovable
             | Cause::NobodyWaits
             | Cause::NoBalance => self.to_idle_cpu(),
-            Cause::RtThrottled => [ordinary(&self.other_real_time()), vec![format!("policy {task} other")]].concat(),
+            Cause::RtThrottled => {
+                let whole_period = self.scenario.profile.tunables.rt_limit().period_ns / 1000;
+                let limits = [format!("sched_rt_runtime_us={whole_period}"), "RT_RUNTIME_SHARE".to_string()];
+                [ordinary(&self.other_real_time()), limits.to_vec(), vec![format!("policy {task} other")]].concat()
+            }
             Cause::DeadlineThrottled => vec![format!("policy {task} fifo:50")],
             Cause::PreemptOff
             | Cause::IrqsOff

@@ -88,11 +88,11 @@ impl Sensitivity {
             return format!("No price was shown to matter to any of {}.", counted(self.metrics.len() as u64, "metric"));
         };
         format!(
-            "{} of {} metrics change with assumed prices; most of all {}, by {} % with {}.",
+            "{} of {} metrics change with assumed prices; most of all {}, by {} with {}.",
             moved.len(),
             self.metrics.len(),
             row.metric.name,
-            percent(Some(change)).text,
+            with_unit(Some(change)),
             name_of(case.prices)
         )
     }
@@ -139,8 +139,8 @@ impl Sensitivity {
         match given.sum_b() {
             None => format!("{}: {} at the given prices", row.metric.name, value(given.sum_a())),
             Some(b) => {
-                let effect = percent(given.effect()).text;
-                format!("{}: from {} to {} = {effect} % at the given prices", row.metric.name, value(given.sum_a()), value(b))
+                let effect = with_unit(given.effect());
+                format!("{}: from {} to {} = {effect} at the given prices", row.metric.name, value(given.sum_a()), value(b))
             }
         }
     }
@@ -267,11 +267,35 @@ fn name_of(prices: Prices) -> String {
     }
 }
 
-/// Hundredths of a percent with their sign.
+/// From this on an effect is shown as how many times as much it is, in hundredths of a percent.
+const TIMES_FROM: i128 = 100_000;
+
+/// `+3.20 %`, or `x 38`.
+fn with_unit(hundredths: Option<i128>) -> String {
+    let text = percent(hundredths).text;
+    if text.starts_with('x') { text } else { format!("{text} %") }
+}
+
+/// Hundredths of a percent with their sign, or how many times as much.
 fn percent(hundredths: Option<i128>) -> Cell {
     let Some(hundredths) = hundredths else { return Cell::none() };
+    if hundredths >= TIMES_FROM {
+        let times = u64::try_from(hundredths / 10_000).unwrap_or(u64::MAX).saturating_add(1);
+        return Cell::new(format!("x {times}"), number(Decimal::ratio(u64::try_from(hundredths).unwrap_or(u64::MAX), 100)));
+    }
     let sign = if hundredths < 0 { "-" } else { "+" };
     let text = fixed(u64::try_from(hundredths.unsigned_abs()).unwrap_or(u64::MAX), 100, 2);
     let data = format!("{}{text}", if hundredths < 0 { "-" } else { "" });
     Cell::new(format!("{sign}{text}"), number(Decimal::parse(&data).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_unit;
+
+    #[test]
+    fn an_effect_of_ten_times_and_more_is_no_percentage() {
+        let shown = [-4_250, 320, 99_999, 100_000, 374_314_206].map(|hundredths| with_unit(Some(hundredths)));
+        assert_eq!(shown, ["-42.50 %", "+3.20 %", "+999.99 %", "x 11", "x 37432"]);
+    }
 }

@@ -64,7 +64,7 @@ fn rt_throttled(dice: &mut Dice, planted: bool) -> Plot {
         scene,
         task: worker.clone(),
         causes: vec!["rt-throttled"],
-        levers: vec!["policy", NONE],
+        levers: vec!["policy", "sched_rt_runtime_us", "RT_RUNTIME_SHARE", NONE],
         who: vec![worker, other],
         sleep: None,
     }
