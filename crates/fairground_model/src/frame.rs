@@ -7,7 +7,7 @@ use crate::policy::Policy;
 use crate::program::{COUNTERS, Instr, Mode, Program, REGS, RUN_REG_MAX, Reg, Test, TimerMode, Value, Word};
 use crate::util_clamp::UtilClamp;
 use fairground_stdx::{
-    CpuId, CpuMask, Id, IndexVec, Instant, LockId, MarkerId, Ns, PipeId, RngStream, SockId, TaskId, TgId, WordId,
+    CpuId, CpuMask, Id, IndexVec, Instant, LockId, MarkerId, Ns, PipeId, PoolId, RngStream, SockId, TaskId, TgId, WordId,
 };
 
 /// What a task wants next, with all numbers filled in: the engine knows nothing else of a program.
@@ -41,6 +41,10 @@ pub enum Step {
     FutexWait { word: WordId, value: u64 },
     /// See [`Instr::FutexWake`].
     FutexWake { word: WordId, count: u32 },
+    /// See [`Instr::PageFault`].
+    PageFault { work: Ns },
+    /// See [`Instr::Touch`].
+    Touch { pool: PoolId, entry: u64, write: bool },
     /// See [`Instr::Enter`].
     Enter,
     /// See [`Instr::Leave`].
@@ -225,6 +229,8 @@ impl Frame {
             Instr::FutexWake { word, count } => {
                 return Some(self.word(word, around).map_or(Step::Fault, |word| Step::FutexWake { word, count }));
             }
+            Instr::PageFault { low, high } => return Some(Step::PageFault { work: Ns(around.rng.between(low.0, high.0)) }),
+            Instr::Touch { pool, entry, write } => return Some(Step::Touch { pool, entry: self.value(entry), write }),
             Instr::Enter => return Some(Step::Enter),
             Instr::Leave => return Some(Step::Leave),
             Instr::CondResched => return Some(Step::CondResched),

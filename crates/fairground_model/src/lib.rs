@@ -2,6 +2,7 @@
 //! machine as the scheduler sees it, what tasks do. Data and pure functions only.
 #![deny(clippy::float_arithmetic)]
 
+mod append;
 pub mod balance;
 pub mod cgroup;
 mod connect;
@@ -22,6 +23,7 @@ pub mod mistake;
 mod noise;
 pub mod op;
 pub mod policy;
+mod pool;
 pub mod program;
 mod quota_probe;
 pub mod reason;
@@ -52,6 +54,7 @@ pub use mistake::{Mistake, Mistakes, Wrong};
 pub use noise::{Gap, NoiseKind, NoiseSpec};
 pub use op::{Meter, Op, Prices};
 pub use policy::{DL_PRIO, DlParams, Policy, RtPriority};
+pub use pool::{MAX_MAPPED_PAGES, PageSize, PoolSpec};
 pub use program::{Arithmetic, Instr, Mode, Program, Reg, Test, TimerMode, Value, Word};
 pub use quota_probe::{QuotaCall, QuotaProbe};
 pub use reason::{IdKind, Reason};

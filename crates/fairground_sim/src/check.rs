@@ -1,5 +1,6 @@
 //! What must hold before a run begins: after that the engine relies on it.
 
+use crate::faults::check_pools;
 use crate::frequency::check_frequencies;
 use crate::noise::check_noise;
 use fairground_machine::Machine;
@@ -53,6 +54,7 @@ pub(crate) fn check(
     check_frequencies(machine, set, &mut mistakes);
     check_forks(set, &mut mistakes);
     check_pipes(set, &mut mistakes);
+    check_pools(machine, set, &mut mistakes);
     check_locks(set, &mut mistakes);
     check_sockets(set, &mut mistakes);
     check_noise(&set.noise, &online, &mut mistakes);

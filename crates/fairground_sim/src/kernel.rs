@@ -256,6 +256,10 @@ impl Simulation {
             Then::UnixWriteSpace { sock, left } => self.unix_write_space(rec, cpu, sock, left),
             Then::FutexWait { word, value } => self.futex_wait(cpu, word, value),
             Then::FutexWake { word, count } => self.futex_wake(cpu, word, count),
+            Then::FaultEnds => {
+                self.pages.fault_ends(cpu);
+                self.resume(rec, cpu)
+            }
             Then::LockSlow { lock, mode } => self.lock_slow(cpu, lock, mode),
             Then::WakeUpQ { sync } => self.wake_up_q(rec, cpu, sync),
             Then::WakeReader(pipe) => {

@@ -60,6 +60,7 @@ mod cache;
 mod check;
 mod cpu;
 mod ending;
+mod faults;
 mod frequency;
 mod hotplug;
 mod idle;

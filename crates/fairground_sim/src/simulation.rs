@@ -4,6 +4,7 @@ use crate::cache::Caches;
 use crate::check::check;
 use crate::cpu::{Cpu, Doing, Then};
 use crate::ending::{Ending, RunEnd, Stopped};
+use crate::faults::Pages;
 use crate::idle::IdleDevice;
 use crate::klocks::Klocks;
 use crate::locks::Locks;
@@ -106,6 +107,7 @@ pub struct Simulation {
     /// The thread that each CPU has for softirqs, if there is one.
     pub(crate) ksoftirqd: IndexVec<CpuId, TaskId>,
     pub(crate) memory: Memory,
+    pub(crate) pages: Pages,
     pub(crate) locks: Locks,
     pub(crate) klocks: Klocks,
     pub(crate) caches: Caches,
@@ -186,6 +188,7 @@ impl Simulation {
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             klocks: Klocks::new(&set),
+            pages: Pages::new(&set, machine.cpus.len()),
             memory: Memory::new(set.words),
             locks: if beside.leads() { Locks::default() } else { Locks::new(&machine) },
             caches: Caches::new(&machine),

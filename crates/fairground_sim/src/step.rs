@@ -79,6 +79,8 @@ impl Simulation {
                 self.cpus[cpu].meter.count(Op::FutexOp);
                 self.syscall(cpu, Then::FutexWake { word, count })
             }
+            Step::PageFault { work } => self.page_fault(cpu, task, work),
+            Step::Touch { pool, entry, write } => self.touch(cpu, task, pool, entry, write),
             Step::Enter => self.enter_section(cpu, task),
             Step::Leave => self.leave_section(cpu, task),
             Step::CondResched => self.preemption_point(cpu, self.sched.profile().preemption.yields_at_cond_resched()),

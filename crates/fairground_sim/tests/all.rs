@@ -16,6 +16,7 @@ mod deadline_beside_kernels;
 mod determinism;
 mod eevdf;
 mod fair_server;
+mod faults;
 mod flow_control;
 mod frequency;
 mod futex;

@@ -77,6 +77,8 @@ typed_id!(
     PipeId,
     /// One end of a connection, or a datagram socket that is connected to another.
     SockId,
+    /// A pool of memory that tasks touch.
+    PoolId,
     /// A word of memory that tasks share.
     WordId,
     /// A lock that tasks take and release: see `fairground_model::LockSpec`.

@@ -7,6 +7,7 @@ use crate::nouns::at::{Act, At};
 use crate::nouns::cgroup::{self, GroupAct};
 use crate::nouns::clamps;
 use crate::nouns::lock_steps;
+use crate::nouns::page_steps;
 use crate::nouns::step_args::Names;
 use crate::nouns::steps;
 use crate::nouns::words;
@@ -53,6 +54,12 @@ pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
         let rows: Vec<String> = held.map(|(name, value)| format!("{} = {value}", key(name))).collect();
         text.push_str(&format!("words = {{ {} }}\n", rows.join(", ")));
     }
+    if !names.pools.is_empty() {
+        let rows = names.pools.iter().zip(setup.tasks.pools.iter());
+        let rows: Vec<String> =
+            rows.map(|(name, pool)| format!("{} = {}", key(name), quoted(&page_steps::declaration(pool)))).collect();
+        text.push_str(&format!("pools = {{ {} }}\n", rows.join(", ")));
+    }
     if !names.locks.is_empty() {
         let rows = names.locks.iter().zip(setup.tasks.locks.iter());
         let rows: Vec<String> =
@@ -97,7 +104,11 @@ fn names(setup: &Setup) -> Result<Names, Unwritable> {
     if (0..locks.len()).any(|row| locks[..row].iter().any(|lock| lock.0 == locks[row].0)) {
         return Err(Unwritable("two locks of one name".to_string()));
     }
-    Ok(Names { tasks, pipes, words, locks, groups: cgroup::paths(&setup.tasks.groups) })
+    let pools: Vec<String> = setup.tasks.pools.iter().map(|pool| pool.name.clone()).collect();
+    if (0..pools.len()).any(|row| pools[..row].contains(&pools[row])) {
+        return Err(Unwritable("two pools of one name".to_string()));
+    }
+    Ok(Names { tasks, pipes, words, pools, locks, groups: cgroup::paths(&setup.tasks.groups) })
 }
 
 /// The row of a task. What has its default is left out.
