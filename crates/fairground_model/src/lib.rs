@@ -46,7 +46,7 @@ pub use event::{Decision, PrevState, QueueAct, Section, TraceEvent, WakeContext,
 pub use frame::{Frame, Step, Surroundings};
 pub use freq::{FreqPolicy, Opp};
 pub use governor::{Governor, GovernorKind, Tunable, TunableUnit};
-pub use lock::{LockKind, LockMode, LockSpec, RCU_SYNC_DELAY};
+pub use lock::{LockKind, LockMode, LockSpec, RCU_SYNC_DELAY, SpinSpec};
 pub use lock_event::{LockAct, LockEvent};
 pub use machine_view::MachineView;
 pub use message_event::{MessageAct, MessageEvent};

@@ -94,7 +94,7 @@ ops! {
     CacheRefillLlc "cache_refill_llc" Refill waits "The same from another last-level cache of the socket";
     CacheRefillSocket "cache_refill_xsocket" Refill waits "The same from another socket";
     UnixOp "unix_op" Socket works "A send or receive of less than 1 KiB on an AF_UNIX stream, without the wake-up";
-    FutexFast "futex_fast" Pipe works "Taking or releasing a futex in user mode, without the kernel";
+    FutexFast "futex_fast" Pipe works "Taking or releasing a lock of user space, without the kernel";
     Exception "exception" Syscall works "Entry and exit of an exception, such as a page fault";
     PageFault "page_fault" Syscall works "A fault on memory that is there: finding its page, without mapping it";
     FaultMap "fault_map" Syscall works "A page of 4 or 64 KiB that a fault maps";

@@ -150,7 +150,7 @@ fn workload_forms() -> Vec<Value> {
     let words = json!({ "type": "object", "additionalProperties": { "type": "integer", "minimum": 0 },
         "description": "words of memory that steps may name, with what they hold at first" });
     let locks = json!({ "type": "object", "additionalProperties": { "type": "string",
-            "pattern": "^ *(rwsem|mutex)( +(fifo|no-spin|no-steal))* *$|^ *futex *$|^ *percpu-rwsem( +[0-9.]+(ns|us|ms|s))? *$" },
+            "pattern": "^ *(rwsem|mutex)( +(fifo|no-spin|no-steal))* *$|^ *futex *$|^ *spin( +(rounds +[0-9]+(\\.\\.[0-9]+)?|round +[0-9.]+(ns|us|ms|s)|sleep +[0-9.]+(ns|us|ms|s)(\\.\\.[0-9.]+(ns|us|ms|s))?|no-sleep))* *$|^ *percpu-rwsem( +[0-9.]+(ns|us|ms|s))? *$" },
         "description": "locks that steps may name, each with its kind" });
     let pools = json!({ "type": "object", "additionalProperties": { "type": "string",
             "pattern": "^ *[0-9]+ +x +[0-9]+(B|KiB|MiB)( +on +(4KiB|64KiB|2MiB|1GiB))? *$" },

@@ -256,6 +256,7 @@ impl Simulation {
             Then::UnixWriteSpace { sock, left } => self.unix_write_space(rec, cpu, sock, left),
             Then::FutexWait { word, value } => self.futex_wait(cpu, word, value),
             Then::FutexWake { word, count } => self.futex_wake(cpu, word, count),
+            Then::SpinAwake { lock } => self.spin_awake(cpu, lock),
             Then::FaultEnds => {
                 self.pages.fault_ends(cpu);
                 self.resume(rec, cpu)
@@ -357,6 +358,7 @@ impl Simulation {
                 self.tasks[task].want = Want::Nothing;
                 self.go_on(cpu, Then::LockSlow { lock, mode })
             }
+            Want::Spin { lock } => self.spin_on(cpu, task, lock),
             Want::Work(_) | Want::Time(_) | Want::Until(_) | Want::Change => self.compute(cpu, task, self.now),
         }
     }
@@ -404,6 +406,7 @@ impl Simulation {
             Want::Until(at) => Some(at.max(from).ns()),
             Want::Change => (!self.memory.spins(task)).then_some(from.ns()),
             Want::Lock { .. } => None,
+            Want::Spin { lock } => self.spin_ends(task, lock, from),
             Want::Nothing | Want::Retry(_) => Some(from.ns()),
         };
         let end = end.filter(|&ns| ns <= Instant::MAX.ns()).map(Instant::from_ns);
@@ -431,6 +434,11 @@ impl Simulation {
         match &mut self.tasks[task].want {
             Want::Work(work) => *work = work.saturating_sub(done),
             Want::Time(time) => *time = time.saturating_sub(ran),
+            Want::Spin { lock } => {
+                let lock = *lock;
+                self.has_spun(task, lock, ran);
+                self.spinner_is_interrupted(cpu, lock);
+            }
             Want::Until(_) | Want::Change | Want::Lock { .. } | Want::Nothing | Want::Retry(_) => {}
         }
     }
@@ -463,6 +471,9 @@ impl Simulation {
         let row = &mut self.tasks[task];
         if row.refill > Ns::ZERO {
             self.refilled(cpu, task, Ns(u64::MAX));
+        } else if let Want::Spin { lock } = row.want {
+            let ran = self.now.saturating_since(self.cpus[cpu].computes_from);
+            self.has_spun(task, lock, ran);
         } else if !matches!(row.want, Want::Change | Want::Lock { .. }) {
             row.want = Want::Nothing;
         }

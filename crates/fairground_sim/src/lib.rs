@@ -88,7 +88,7 @@ mod turns;
 mod wake;
 
 pub use ending::{Ending, Misuse, RunEnd, Stopped};
-pub use klocks::{Deadlock, HolderIs, LockReport, LockWaits, MAX_TASKS_TOLD_APART};
+pub use klocks::{Deadlock, HeldUp, HolderIs, LockReport, LockWaits, MAX_TASKS_TOLD_APART, SpinReport};
 pub use other_core::{CpuFlags, Entry, LeadingCore, Led, LedFrequency, OtherCore, Site};
 pub use queue::QueueKind;
 pub use simulation::{Counts, FIRST_PID, Flow, Setup, Simulation};

@@ -197,7 +197,7 @@ impl Simulation {
     /// Sleeps on a timer: it may ring up to the task's slack later than asked. Tasks of higher classes than the fair one have none.
     ///
     /// Kernel: hrtimer.c hrtimer_nanosleep(), do_nanosleep(), v4.12–
-    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: Instant) -> Next {
+    pub(crate) fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: Instant) -> Next {
         if at > Instant::MAX {
             // Later than any run can last: no timer is needed.
             self.sched.set_current_state(cpu, PrevState::Sleeping);

@@ -20,6 +20,8 @@ pub(crate) enum Want {
     Change,
     /// Waiting on the CPU for a lock.
     Lock { lock: LockId, mode: LockMode },
+    /// Spinning for a lock of user space.
+    Spin { lock: LockId },
     /// The kernel path that was left by going to sleep, to be entered again.
     Retry(Then),
 }
