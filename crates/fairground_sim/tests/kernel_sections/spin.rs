@@ -3,7 +3,7 @@
 use super::support::{for_ever, kernel, setup, stopped};
 use crate::common::{Build, Log, MS, US, free_machine, sleep, work};
 use fairground_machine::{CostModel, Machine};
-use fairground_model::{Instr, LockKind, LockMode, LockSpec, NullSink, Op, SpinSpec, TaskSet};
+use fairground_model::{Instr, LockKind, LockMode, LockSpec, NullSink, Op, Policy, RtPriority, SpinSpec, TaskSet};
 use fairground_sim::{LockReport, Misuse, Setup, Simulation, Stopped};
 use fairground_stdx::{CpuId, Instant, LockId, MarkerId, Ns, TaskId};
 
@@ -71,17 +71,19 @@ fn the_next_look_decides_not_the_order_of_arrival() {
     assert_eq!(report.spin.spun, Ns(1000 + 1600));
 }
 
-/// A tick of 1 us hits the spinner who is to look next: the other one looks before it.
+/// The first spinner is to look at 1,500,990. A timer brings it off its CPU 890 ns before that, so the second one looks first, at 1,500,999.
 #[test]
 fn who_is_interrupted_before_its_look_is_overtaken() {
     let mut set = set(spec(1000, (100_000, 100_000), None));
-    set.pinned("holder", 0, holds(MS));
+    set.pinned("holder", 0, holds(1_500_000));
     let first = set.pinned("first", 1, after(990, holds(500)));
-    let second = set.pinned("second", 2, after(1500, holds(500)));
-    // A timer of another task comes to the CPU of the first one in the 990 ns between the release and its look.
-    set.pinned("beside", 1, vec![Instr::Set { reg: 0, at: Instant::from_ns(MS + 100) }, Instr::SleepUntil { reg: 0 }, work(10 * US)]);
+    let second = set.pinned("second", 2, after(1999, holds(500)));
+    let at = Instant::from_ns(1_500_100);
+    let beside = set.pinned("beside", 1, vec![Instr::Set { reg: 0, at }, Instr::SleepUntil { reg: 0 }, work(10 * US)]);
+    set.tasks[beside].policy = Policy::Fifo(RtPriority::new(1).unwrap());
     let (log, _, _) = run(set, 3, 10);
-    assert!(got(&log, second)[0] < got(&log, first)[0], "{:?} {:?}", got(&log, second), got(&log, first));
+    assert_eq!(got(&log, second), [1_500_999]);
+    assert_eq!(got(&log, first), [1_510_990]);
 }
 
 #[test]
