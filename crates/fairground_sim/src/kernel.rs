@@ -4,7 +4,7 @@ use crate::cpu::{Doing, Then};
 use crate::other_core::Entry;
 use crate::queue::Slot;
 use crate::simulation::Simulation;
-use crate::task::Want;
+use crate::task::{GaveWay, Want};
 use crate::timers::Timer;
 use fairground_model::{Mode, Op, Recorder, Section, TraceEvent};
 use fairground_sched::{Ctx, Request, Sched, UserReturn};
@@ -313,7 +313,11 @@ impl Simulation {
     pub(crate) fn resume(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let Some(task) = self.sched.rq(cpu).curr else { return self.schedule(rec, cpu) };
         match self.sched.exit_to_user(cpu) {
-            UserReturn::Resched if !self.in_kernel(task) || self.preempts_in_kernel(cpu, task) => return self.schedule(rec, cpu),
+            UserReturn::Resched if !self.in_kernel(task) || self.preempts_in_kernel(cpu, task) => {
+                let place = if self.in_kernel(task) { GaveWay::InKernel } else { self.tasks[task].gives_way };
+                self.tasks[task].gave_way = Some(place);
+                return self.schedule(rec, cpu);
+            }
             UserReturn::ThrottleWork if !self.in_kernel(task) => return self.go_on(cpu, Then::ThrottleWork),
             _ => {}
         }

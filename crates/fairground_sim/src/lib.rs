@@ -92,3 +92,4 @@ pub use klocks::{Deadlock, HeldUp, HolderIs, LockReport, LockWaits, MAX_TASKS_TO
 pub use other_core::{CpuFlags, Entry, LeadingCore, Led, LedFrequency, OtherCore, Site};
 pub use queue::QueueKind;
 pub use simulation::{Counts, FIRST_PID, Flow, Setup, Simulation};
+pub use task::GaveWay;

@@ -16,7 +16,7 @@ use crate::pipe::Pipe;
 use crate::queue::{Class, Queue, QueueKind};
 use crate::script::{Scripted, script_of};
 use crate::softirq::Softirqs;
-use crate::task::{SimTask, Want};
+use crate::task::{GaveWay, SimTask, Want};
 use crate::tick::{Jiffies, TickClock};
 use crate::timers::nr_timers;
 use fairground_machine::Machine;
@@ -456,6 +456,8 @@ fn new_task(id: TaskId, spec: &TaskSpec, seed: u64) -> SimTask {
         frame: fairground_model::Frame::numbered(spec.index),
         rng: RngStream::new(seed, StreamKind::TaskBehavior, id.get()),
         want: Want::Nothing,
+        gives_way: GaveWay::InUser,
+        gave_way: None,
         refill: Ns::ZERO,
         refill_op: Op::CacheRefill,
         left: None,

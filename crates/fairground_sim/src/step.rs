@@ -5,7 +5,7 @@ use crate::ending::{Misuse, Stopped};
 use crate::kernel::Next;
 use crate::other_core::Entry;
 use crate::simulation::{STEPS_AT_ONE_INSTANT, Simulation};
-use crate::task::Want;
+use crate::task::{GaveWay, Want};
 use fairground_model::{Change, Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
 use fairground_sched::{Refused, UserReturn, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
@@ -17,6 +17,7 @@ impl Simulation {
             let row = &mut self.tasks[task];
             let mut around = Surroundings { now: self.now, cpu, rng: &mut row.rng, words: &mut self.memory.words };
             let step = row.frame.next(&self.programs[row.program], &mut around);
+            (row.gives_way, row.gave_way) = (GaveWay::after(&step), None);
             row.mode = if self.klocks.in_section(task) { Mode::Kernel } else { Mode::User };
             self.show_writes();
             if step == Step::Stuck || self.goes_in_circles(cpu) {

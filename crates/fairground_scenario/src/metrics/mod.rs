@@ -10,7 +10,7 @@ use fairground_metrics::latency::RUN_METRICS;
 use fairground_metrics::{Better, Histogram, MarkerReport, Metric, MetricRow, PlatHistogram, RunReport, RunStats, Unit};
 use fairground_model::{Instr, MarkerUnit, TaskSet};
 use fairground_stdx::{Id, Instant, MarkerId, Ns, TaskId};
-use locks::{ALL_LOCKS_METRICS, LOCK_METRICS, LOCK_TASK_METRICS, LOCK_WAIT_METRICS, lock_metrics};
+use locks::{ALL_LOCKS_METRICS, LOCK_METRICS, LOCK_TASK_METRICS, LOCK_WAIT_METRICS, SPIN_METRICS, lock_metrics};
 use quota::{QUOTA_METRICS, quota_metrics};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -93,6 +93,7 @@ pub fn described() -> Vec<Described> {
     all.extend(rows("tasks.TASK.", &TASK_METRICS));
     all.extend(rows("tasks.TASK.slack_us.", &TASK_LEFT_METRICS));
     all.extend(rows("locks.LOCK.", &LOCK_METRICS));
+    all.extend(rows("locks.SPIN_LOCK.", &SPIN_METRICS));
     all.extend(rows("locks.LOCK.MODE.", &LOCK_WAIT_METRICS));
     all.extend(rows("tasks.TASK.", &LOCK_TASK_METRICS));
     all.extend(rows("", &ALL_LOCKS_METRICS));
