@@ -4,10 +4,10 @@ use crate::cpu_max::CpuMax;
 use crate::program::Instr;
 use crate::socket::SockSpec;
 use crate::task_set::{Change, TaskGroupSpec, TaskSet};
-use fairground_stdx::{Id, IndexVec, LockId, MarkerId, PipeId, PoolId, ProgramId, SockId, TaskId, TgId, WordId};
+use fairground_stdx::{Id, IndexVec, LockId, MarkerId, PartId, PipeId, PoolId, ProgramId, SockId, TaskId, TgId, WordId};
 
 impl TaskSet {
-    /// Appends the groups, tasks, pipes, sockets, words, pools, locks, markers and changes of `other`, renumbered; `other` has no
+    /// Appends the groups, tasks, pipes, sockets, words, pools, locks, markers, parts and changes of `other`, renumbered; `other` has no
     /// threads for soft interrupts yet. Markers of the same
     /// name and unit are shared, and so are groups of the same path. Returns the offset by which `other`'s task ids moved.
     pub fn append(&mut self, other: TaskSet) -> u32 {
@@ -32,6 +32,14 @@ impl TaskSet {
                 known.unwrap_or_else(|| self.markers.push(spec.clone()))
             })
             .collect();
+        let parts: Vec<PartId> = other
+            .parts
+            .iter()
+            .map(|name| {
+                let known = self.parts.iter_enumerated().find(|row| row.1 == name).map(|row| row.0);
+                known.unwrap_or_else(|| self.parts.push(name.clone()))
+            })
+            .collect();
         for program in other.programs.iter() {
             let mut program = program.clone();
             for instr in &mut program.code {
@@ -45,6 +53,7 @@ impl TaskSet {
                         *lock = LockId::new(lock.get() + locks)
                     }
                     Instr::Touch { pool, .. } => *pool = PoolId::new(pool.get() + pools),
+                    Instr::Part { part: Some(part) } => *part = parts[part.index()],
                     Instr::Fork { task } => *task = task_id(*task),
                     Instr::SetGroup { group } => *group = group.map(group_id),
                     Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {

@@ -7,7 +7,7 @@ use crate::policy::Policy;
 use crate::program::{COUNTERS, Instr, Mode, Program, REGS, RUN_REG_MAX, Reg, Test, TimerMode, Value, Word};
 use crate::util_clamp::UtilClamp;
 use fairground_stdx::{
-    CpuId, CpuMask, Id, IndexVec, Instant, LockId, MarkerId, Ns, PipeId, PoolId, RngStream, SockId, TaskId, TgId, WordId,
+    CpuId, CpuMask, Id, IndexVec, Instant, LockId, MarkerId, Ns, PartId, PipeId, PoolId, RngStream, SockId, TaskId, TgId, WordId,
 };
 
 /// What a task wants next, with all numbers filled in: the engine knows nothing else of a program.
@@ -87,6 +87,8 @@ pub enum Step {
     SetTimerSlack { slack: Ns },
     /// A measurement.
     Mark { marker: MarkerId, value: u64 },
+    /// See [`Instr::Part`].
+    Part { part: Option<PartId> },
     /// The task ends.
     Exit,
     /// The program has touched a word that does not exist.
@@ -267,6 +269,7 @@ impl Frame {
                 return Some(Step::Mark { marker, value: self.at(late).saturating_since(self.at(early)).0 });
             }
             Instr::MarkValue { marker, value } => return Some(Step::Mark { marker, value }),
+            Instr::Part { part } => return Some(Step::Part { part }),
             Instr::Jump { to } => self.pc = to,
             Instr::JumpIfBefore { reg, at, to } => {
                 if self.at(reg) < at {

@@ -66,7 +66,9 @@ impl SpinSpec {
             SpinSpec { rounds: (0, _), .. } => Some("0 rounds before a sleep"),
             SpinSpec { rounds: (low, high), .. } if low > high => Some("the rounds end before they begin"),
             SpinSpec { sleep: Some((Ns(0), _)), .. } => Some("a sleep of 0"),
-            SpinSpec { sleep: Some((first, longest)), .. } if first > longest => Some("the longest sleep is shorter than the first"),
+            SpinSpec { sleep: Some((first, longest)), .. } if first > longest => {
+                Some("the longest sleep is shorter than the first")
+            }
             _ => None,
         }
     }
@@ -145,7 +147,10 @@ mod tests {
     fn waits_without_a_sleep_teach_to_spin_longer_and_sleeps_grow_up_to_the_longest() {
         let spec = SpinSpec::POSTGRES;
         assert_eq!(spec.rounds_of(0), 100);
-        assert_eq!([spec.learn(100, false), spec.learn(950, false), spec.learn(100, true), spec.learn(10, true)], [200, 1000, 99, 10]);
+        assert_eq!(
+            [spec.learn(100, false), spec.learn(950, false), spec.learn(100, true), spec.learn(10, true)],
+            [200, 1000, 99, 10]
+        );
         let fixed = SpinSpec { rounds: (20, 20), ..spec };
         assert_eq!([fixed.rounds_of(0), fixed.learn(20, false), fixed.learn(20, true)], [20; 3]);
         let [first, long] = [Ns::from_ms(1), Ns::from_ms(600)];

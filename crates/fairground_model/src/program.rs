@@ -3,7 +3,9 @@
 
 #![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
 
-use fairground_stdx::{CpuMask, Distribution, Instant, LockId, MarkerId, Ns, PipeId, PoolId, SockId, TaskId, TgId, WordId};
+use fairground_stdx::{
+    CpuMask, Distribution, Instant, LockId, MarkerId, Ns, PartId, PipeId, PoolId, SockId, TaskId, TgId, WordId,
+};
 
 use crate::lock::LockMode;
 use crate::policy::Policy;
@@ -231,6 +233,8 @@ pub enum Instr {
     MarkBetween { marker: MarkerId, early: Reg, late: Reg },
     /// Reports a constant, to count things.
     MarkValue { marker: MarkerId, value: u64 },
+    /// From here on its CPU time counts for this part; `None`: for none.
+    Part { part: Option<PartId> },
     /// Goes to instruction `to`.
     Jump { to: u32 },
     /// Goes to `to` if the register's instant lies before `at`.

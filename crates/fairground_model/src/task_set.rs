@@ -12,7 +12,9 @@ use crate::pool::PoolSpec;
 use crate::program::{Instr, Program};
 use crate::socket::SockSpec;
 use crate::util_clamp::UtilClamp;
-use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, LockId, MarkerId, Ns, PipeId, PoolId, ProgramId, SockId, TaskId, TgId, WordId};
+use fairground_stdx::{
+    CpuId, CpuMask, IndexVec, Instant, LockId, MarkerId, Ns, PartId, PipeId, PoolId, ProgramId, SockId, TaskId, TgId, WordId,
+};
 
 /// When a task comes to life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -189,6 +191,8 @@ pub enum MarkerUnit {
     PerSecond,
     /// A plain number.
     Count,
+    /// Nothing but that it happened: it is counted, and its value is 1.
+    Event,
 }
 
 /// One kind of measurement that programs make. Aggregated per task: count, sum, max, percentiles.
@@ -269,6 +273,8 @@ pub struct TaskSet {
     pub pools: IndexVec<PoolId, PoolSpec>,
     /// The locks.
     pub locks: IndexVec<LockId, LockSpec>,
+    /// The parts of programs, by name.
+    pub parts: IndexVec<PartId, String>,
     /// The kinds of measurement.
     pub markers: IndexVec<MarkerId, MarkerSpec>,
     /// How long a task may wait uninterruptibly before it counts as hung (kernel.hung_task_timeout_secs); `None` is

@@ -214,7 +214,10 @@ fn check_locks(set: &TaskSet, mistakes: &mut Mistakes) {
         if let LockKind::Spin(spec) = kind
             && let Some(wrong) = spec.wrong()
         {
-            mistakes.whole(format!("lock `{name}`: {wrong}"), "A round, the rounds and the sleeps are longer than 0, and the first is not above the second.");
+            mistakes.whole(
+                format!("lock `{name}`: {wrong}"),
+                "A round, the rounds and the sleeps are longer than 0, and the first is not above the second.",
+            );
         }
     }
     for (_, spec) in set.tasks.iter_enumerated() {

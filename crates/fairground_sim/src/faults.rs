@@ -70,7 +70,10 @@ pub(crate) fn check_pools(machine: &Machine, set: &TaskSet, mistakes: &mut Mista
             mistakes.whole(format!("pool `{}` has no pages", pool.name), "It has at least one entry of at least one byte.");
         } else if !machine.page_sizes.contains(&pool.page) {
             let message = format!("pool `{}` has pages of {}, which the machine does not have", pool.name, pool.page.name());
-            mistakes.whole(message, format!("Its pages: {}. The machine's key `page_sizes` says so.", PageSize::list(&machine.page_sizes)));
+            mistakes.whole(
+                message,
+                format!("Its pages: {}. The machine's key `page_sizes` says so.", PageSize::list(&machine.page_sizes)),
+            );
         }
     }
     let pages = pages_to_map(set);

@@ -440,7 +440,7 @@ impl Simulation {
             Want::Time(time) => *time = time.saturating_sub(ran),
             Want::Spin { lock } => {
                 let lock = *lock;
-                self.has_spun(task, lock, ran);
+                self.has_spun(task, lock, at, ran);
                 self.spinner_is_interrupted(cpu, lock);
             }
             Want::Until(_) | Want::Change | Want::Lock { .. } | Want::Nothing | Want::Retry(_) => {}
@@ -477,7 +477,7 @@ impl Simulation {
             self.refilled(cpu, task, Ns(u64::MAX));
         } else if let Want::Spin { lock } = row.want {
             let ran = self.now.saturating_since(self.cpus[cpu].computes_from);
-            self.has_spun(task, lock, ran);
+            self.has_spun(task, lock, self.now, ran);
         } else if !matches!(row.want, Want::Change | Want::Lock { .. }) {
             row.want = Want::Nothing;
         }

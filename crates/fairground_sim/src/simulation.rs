@@ -12,6 +12,7 @@ use crate::memory::Memory;
 use crate::net::Socket;
 use crate::noise::{Noise, sources};
 use crate::other_core::Beside;
+use crate::parts::Parts;
 use crate::pipe::Pipe;
 use crate::queue::{Class, Queue, QueueKind};
 use crate::script::{Scripted, script_of};
@@ -108,6 +109,7 @@ pub struct Simulation {
     pub(crate) ksoftirqd: IndexVec<CpuId, TaskId>,
     pub(crate) memory: Memory,
     pub(crate) pages: Pages,
+    pub(crate) parts: Parts,
     pub(crate) locks: Locks,
     pub(crate) klocks: Klocks,
     pub(crate) caches: Caches,
@@ -188,6 +190,7 @@ impl Simulation {
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             klocks: Klocks::new(&set),
+            parts: Parts::new(&set),
             pages: Pages::new(&set, machine.cpus.len()),
             memory: Memory::new(set.words),
             locks: if beside.leads() { Locks::default() } else { Locks::new(&machine) },

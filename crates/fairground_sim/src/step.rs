@@ -27,6 +27,7 @@ impl Simulation {
                 Step::Mark { marker, value } if self.is_free_to_go_on(cpu, task) => {
                     rec.record(self.now, cpu, TraceEvent::Marker { task, marker, value });
                 }
+                Step::Part { part } if self.is_free_to_go_on(cpu, task) => self.parts.begin(self.now, task, part),
                 _ => return self.carry_out(rec, cpu, task, step),
             }
         }
@@ -145,6 +146,10 @@ impl Simulation {
             }
             Step::Mark { marker, value } => {
                 rec.record(self.now, cpu, TraceEvent::Marker { task, marker, value });
+                self.pay(cpu, Section::Syscall, self.without_entry(task))
+            }
+            Step::Part { part } => {
+                self.parts.begin(self.now, task, part);
                 self.pay(cpu, Section::Syscall, self.without_entry(task))
             }
             Step::Exit | Step::Stuck => self.exit(rec, cpu, task),

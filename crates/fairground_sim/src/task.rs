@@ -59,7 +59,8 @@ impl GaveWay {
             | Step::Spin { .. }
             | Step::Lock { .. }
             | Step::Unlock { .. }
-            | Step::Mark { .. } => GaveWay::InUser,
+            | Step::Mark { .. }
+            | Step::Part { .. } => GaveWay::InUser,
             _ => GaveWay::AfterSyscall,
         }
     }

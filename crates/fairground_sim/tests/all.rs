@@ -30,6 +30,7 @@ mod led;
 mod locks;
 mod noise;
 mod other_core;
+mod parts;
 mod pipes;
 mod quota;
 mod quota_cases;

@@ -113,9 +113,13 @@ pub(super) static SPIN_METRICS: [MetricRow<LockReport>; 4] = {
     [
         MetricRow::new("spun_ms", Ms, Lower, "CPU time of those who spun for it", |lock| lock.spin.spun.0),
         MetricRow::new("sleeps", Count, Lower, "How often one that had spun long enough slept", |lock| lock.spin.sleeps),
-        MetricRow::new("preempted_holds", Count, Lower, "Holds in which the holder was off its CPU, though it could run", |lock| {
-            lock.preempted_holds
-        }),
+        MetricRow::new(
+            "preempted_holds",
+            Count,
+            Lower,
+            "Holds in which the holder was off its CPU, though it could run",
+            |lock| lock.preempted_holds,
+        ),
         MetricRow::new("holder_waits_ms", Ms, Lower, "How long the holder waited for a CPU while others spun", |lock| {
             lock.spin.holder_waits.0
         }),

@@ -68,7 +68,9 @@ fn take(value: &str, names: &Names) -> Result<Instr, Wrong> {
 /// A lock as it is declared: its kind, and what differs from the kernel's habits.
 pub(crate) fn declared(name: &str, text: &str) -> Result<LockSpec, Wrong> {
     let mut words = text.split_whitespace();
-    if let Some(habits) = text.trim_start().strip_prefix("spin").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace)) {
+    if let Some(habits) =
+        text.trim_start().strip_prefix("spin").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    {
         return spin_habits(habits).map(|spec| LockSpec::new(name, LockKind::Spin(spec)));
     }
     let kind = match words.next() {
@@ -207,7 +209,10 @@ mod tests {
             assert_eq!(declaration(&declared("l", text).unwrap()), text);
         }
         assert_eq!(declared("l", " spin").unwrap().kind, LockKind::Spin(SpinSpec::POSTGRES));
-        assert_eq!(declared("l", "spin sleep 2ms").unwrap().kind, LockKind::Spin(SpinSpec { sleep: Some((Ns::from_ms(2), Ns::from_ms(2))), ..SpinSpec::POSTGRES }));
+        assert_eq!(
+            declared("l", "spin sleep 2ms").unwrap().kind,
+            LockKind::Spin(SpinSpec { sleep: Some((Ns::from_ms(2), Ns::from_ms(2))), ..SpinSpec::POSTGRES })
+        );
         for (text, part) in [
             ("", "is no lock"),
             ("spinlock", "`spinlock` is no lock"),

@@ -12,6 +12,9 @@ pub(crate) struct Names {
     pub(crate) pipes: Vec<String>,
     pub(crate) words: Vec<String>,
     pub(crate) pools: Vec<String>,
+    /// Marks in the order of their markers, and parts of programs.
+    pub(crate) marks: Vec<String>,
+    pub(crate) parts: Vec<String>,
     /// Locks, each with its kind.
     pub(crate) locks: Vec<(String, LockKind)>,
     pub(crate) groups: Vec<String>,

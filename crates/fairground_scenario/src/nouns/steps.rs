@@ -11,11 +11,11 @@
 //!
 //! A step may have a name, to which others jump; a name alone is that of the next step. Written back, jumps have numbers.
 //!
-//! [`memory_steps`], [`lock_steps`] and [`page_steps`] have more.
+//! [`memory_steps`], [`lock_steps`], [`page_steps`] and [`part_steps`] have more.
 
 use super::step_args::{Names, between, length, named, numbered, register, run_between};
 use super::step_labels::{Labels, labels, target, unlabelled};
-use super::{cgroup, clamps, lock_steps, memory_steps, page_steps};
+use super::{cgroup, clamps, lock_steps, memory_steps, page_steps, part_steps};
 use crate::nouns::words;
 use crate::text::Wrong;
 use crate::text::fields::Spanned;
@@ -142,6 +142,7 @@ fn instr(text: &str, names: &Names, labels: &Labels<'_>) -> Result<Instr, Wrong>
         _ => memory_steps::read(verb, value, names, labels)
             .or_else(|| lock_steps::read(verb, value, names))
             .or_else(|| page_steps::read(verb, value, names))
+            .or_else(|| part_steps::read(verb, value, names))
             .unwrap_or_else(|| plain(verb, value)),
     }
 }
@@ -161,7 +162,8 @@ fn plain(verb: &str, value: &str) -> Result<Instr, Wrong> {
             return Err((format!("`{verb}` takes no value"), format!("Write `{verb}` alone.")));
         }
         _ => {
-            let verbs = VERBS.into_iter().chain(memory_steps::VERBS).chain(lock_steps::VERBS).chain(page_steps::VERBS);
+            let verbs = VERBS.into_iter().chain(memory_steps::VERBS).chain(lock_steps::VERBS);
+            let verbs = verbs.chain(page_steps::VERBS).chain(part_steps::VERBS);
             return Err((format!("unknown step `{verb}`"), nearest::hint(verb, "Steps", verbs)));
         }
     };
@@ -268,6 +270,7 @@ pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
         | Instr::FutexWake { .. }
         | Instr::JumpByChance { .. }
         | Instr::JumpIf { .. } => return memory_steps::text(instr, names),
+        Instr::MarkValue { .. } | Instr::Part { .. } => return part_steps::text(instr, names),
         Instr::PageFault { .. } | Instr::Touch { .. } => return page_steps::text(instr, names),
         Instr::Enter
         | Instr::Leave
@@ -290,7 +293,6 @@ pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
         | Instr::Add { .. }
         | Instr::MarkSince { .. }
         | Instr::MarkBetween { .. }
-        | Instr::MarkValue { .. }
         | Instr::JumpIfBefore { .. } => return None,
     })
 }
@@ -305,6 +307,8 @@ mod tests {
             tasks: vec!["a task".to_string(), "child".to_string()],
             pipes: vec!["p".to_string(), "r1 r2".to_string()],
             words: vec!["w".to_string(), "a word".to_string()],
+            marks: vec!["done".to_string()],
+            parts: vec!["parse".to_string()],
             pools: vec!["p".to_string(), "a read".to_string()],
             locks: vec![("sem".to_string(), LockKind::Rwsem), ("a mutex".to_string(), LockKind::Mutex)],
             groups: vec!["/web".to_string(), "/web/api".to_string()],
@@ -342,6 +346,9 @@ mod tests {
             "getcpu r3",
             "index r7",
             "if 1/16 to 0",
+            "mark done",
+            "part parse",
+            "part other",
             "fault 2us",
             "fault 1us..2us",
             "touch p r3",
@@ -479,6 +486,8 @@ mod tests {
             ("if 1/0 to 0", "`1/0` is no chance"),
             ("if 1/x to 0", "`1/x` is no chance"),
             ("index 7", "`7` is no register"),
+            ("mark", "`` is no name of a mark or part"),
+            ("part a b", "`a b` is no name of a mark or part"),
             ("fault", "``"),
             ("fault 2us..1us", "ends before it begins"),
             ("touch p", "`touch p` is incomplete"),

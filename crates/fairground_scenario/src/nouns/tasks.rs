@@ -10,10 +10,10 @@ use crate::nouns::cgroup;
 use crate::nouns::clamps;
 use crate::nouns::groups::Groups;
 use crate::nouns::lock_steps;
-use crate::nouns::page_steps;
 use crate::nouns::step_args::Names;
 use crate::nouns::steps;
 use crate::nouns::words;
+use crate::nouns::{page_steps, part_steps};
 use crate::text::Wrong;
 use crate::text::fields::{Fields, Spanned};
 use fairground_model::{
@@ -89,7 +89,8 @@ pub(crate) fn read(
     let mut pool_spans = Vec::new();
     for (name, item) in declared.pools.map(|mut table| table.free()).unwrap_or_default() {
         let found = page_steps::declared(name.value, item.as_str().unwrap_or_default());
-        let Some(pool) = m.keep(found.map_err(|(message, hint)| (format!("pool `{}`: {message}", name.value), hint)), &name.span) else {
+        let Some(pool) = m.keep(found.map_err(|(message, hint)| (format!("pool `{}`: {message}", name.value), hint)), &name.span)
+        else {
             // Steps may name it all the same.
             names.pools.push(name.value.to_string());
             continue;
@@ -110,6 +111,7 @@ pub(crate) fn read(
     if let Some(time) = declared.hung_task_timeout {
         set.hung_task_timeout = m.keep(lock_steps::hung_task_timeout(time.value), &time.span);
     }
+    part_steps::collect(&rows, &mut names, &mut set);
     let mut alone = Vec::new();
     for row in rows {
         let span = row.span();
@@ -212,7 +214,13 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
     let alone = row.boolean("processes", &mut inner).filter(|alone| alone.value);
     if let Some(mm) = row.natural("mm", &mut inner) {
         if let Some(alone) = alone {
-            keep(Err(("`processes` beside `mm`".to_string(), "Each has an address space of its own: leave one of both out.".to_string())), alone.span);
+            keep(
+                Err((
+                    "`processes` beside `mm`".to_string(),
+                    "Each has an address space of its own: leave one of both out.".to_string(),
+                )),
+                alone.span,
+            );
         }
         let wrong = || (format!("`mm = {}`", mm.value), format!("Address spaces are numbered from 0 to {}.", MAX_COUNT - 1));
         let number = u32::try_from(mm.value).ok().filter(|&number| u64::from(number) < MAX_COUNT);

@@ -7,10 +7,10 @@ use crate::nouns::at::{Act, At};
 use crate::nouns::cgroup::{self, GroupAct};
 use crate::nouns::clamps;
 use crate::nouns::lock_steps;
-use crate::nouns::page_steps;
 use crate::nouns::step_args::Names;
 use crate::nouns::steps;
 use crate::nouns::words;
+use crate::nouns::{page_steps, part_steps};
 use crate::text::canonical::{self, key, quoted};
 use fairground_model::cgroup::ROOT;
 use fairground_model::task_set::DEFAULT_TIMER_SLACK;
@@ -108,7 +108,8 @@ fn names(setup: &Setup) -> Result<Names, Unwritable> {
     if (0..pools.len()).any(|row| pools[..row].contains(&pools[row])) {
         return Err(Unwritable("two pools of one name".to_string()));
     }
-    Ok(Names { tasks, pipes, words, pools, locks, groups: cgroup::paths(&setup.tasks.groups) })
+    let (marks, parts) = (part_steps::marks_of(&setup.tasks), setup.tasks.parts.iter().cloned().collect());
+    Ok(Names { tasks, pipes, words, pools, locks, marks, parts, groups: cgroup::paths(&setup.tasks.groups) })
 }
 
 /// The row of a task. What has its default is left out.

@@ -178,12 +178,18 @@ impl Simulation {
     }
 
     /// So much time of a stretch of spinning is over.
-    pub(crate) fn has_spun(&mut self, task: TaskId, lock: LockId, ran: Ns) {
+    pub(crate) fn has_spun(&mut self, task: TaskId, lock: LockId, at: Instant, ran: Ns) {
         let spinner = &mut self.klocks.lockers[task].spinner;
         let ran = ran.min(spinner.left);
         spinner.left = spinner.left - ran;
         spinner.spun += ran;
         self.klocks.accounts[lock].report.spin.spun += ran;
+        self.parts.spun(task, lock, at, ran);
+    }
+
+    /// What is left of the rounds of a task that spins.
+    pub(crate) fn spin_left(&self, task: TaskId) -> Ns {
+        self.klocks.lockers[task].spinner.left
     }
 
     /// A spinner is interrupted. If it was to look at a lock that is free, somebody else does so first.

@@ -132,7 +132,14 @@ pub(crate) struct Account {
 
 impl Account {
     pub(crate) fn new(lock: &Klock) -> Account {
-        Account { report: LockReport::new(&lock.spec), until: Instant::ZERO, holder_is: None, waiting: [0; 2], throttled: false, spinning: false }
+        Account {
+            report: LockReport::new(&lock.spec),
+            until: Instant::ZERO,
+            holder_is: None,
+            waiting: [0; 2],
+            throttled: false,
+            spinning: false,
+        }
     }
 
     /// A hold is over.
