@@ -68,6 +68,7 @@ causes! {
     LockHolderThrottled Here "lock-holder-throttled" "the task waited for a lock whose holder was throttled";
     LockHolderPreempted Here "lock-holder-preempted" "the task waited for a lock whose holder could run, but had no CPU";
     LockHolderAsleep Here "lock-holder-asleep" "the task waited for a lock whose holder slept";
+    SpinBackOff Here "spin-back-off" "the lock was free, but the task had spun in vain and slept between two tries";
     WorkersBusy Here "workers-busy" "the request waited in its queue: all who serve it were at work with others";
     KernelTime Here "kernel-time" "the kernel itself ran";
     IdleExit Here "idle-exit" "the CPU left its idle state";

@@ -95,7 +95,7 @@ impl<'a> Named<'a> {
     /// Those that had the CPU of a lock's holder.
     fn instead_of_holders(&self) -> Vec<&str> {
         let instead = self.one.parts.rows().iter().filter_map(|part| match part.who {
-            Who::Holder(_, Keeps::Task(instead)) => Some(self.name(instead)),
+            Who::Holder(_, Keeps::Task(instead, _)) => Some(self.name(instead)),
             _ => None,
         });
         let mut names: Vec<&str> = Vec::new();
@@ -208,6 +208,7 @@ impl<'a> Named<'a> {
             | Cause::IrqsOff
             | Cause::LockHeld
             | Cause::LockHolderAsleep
+            | Cause::SpinBackOff
             | Cause::ReschedPending
             | Cause::KernelTime
             | Cause::IpiFlight

@@ -46,7 +46,9 @@ fn of_holder(simulation: &Simulation, holder: TaskId) -> (Cause, Who) {
     match row.state {
         TaskState::Running => (Cause::LockHeld, Who::Holder(holder, Keeps::Nothing)),
         TaskState::Queued | TaskState::Waking | TaskState::Migrating | TaskState::New => {
-            (Cause::LockHolderPreempted, Who::Holder(holder, sched.rq(row.cpu).curr.map_or(Keeps::Nothing, Keeps::Task)))
+            let instead = sched.rq(row.cpu).curr.filter(|&instead| instead != holder);
+            let keeps = instead.map_or(Keeps::Nothing, |instead| Keeps::Task(instead, simulation.gave_way(holder)));
+            (Cause::LockHolderPreempted, Who::Holder(holder, keeps))
         }
         TaskState::Limbo => (Cause::LockHolderThrottled, Who::Holder(holder, quota())),
         TaskState::Asleep | TaskState::Delayed | TaskState::OffCpuPending | TaskState::Dead => {

@@ -203,6 +203,7 @@ pub(super) const fn is_crowding(cause: Cause) -> bool {
             | Cause::LockHolderThrottled
             | Cause::LockHolderPreempted
             | Cause::LockHolderAsleep
+            | Cause::SpinBackOff
             | Cause::WorkersBusy
     )
 }

@@ -3,6 +3,7 @@
 use super::cause::Cause;
 use fairground_model::{Section, event};
 use fairground_sched::Rivals;
+use fairground_sim::GaveWay;
 use fairground_stdx::{CpuId, Instant, Ns, TaskId, TgId};
 
 /// Who had the CPU.
@@ -27,8 +28,8 @@ pub enum Who {
 pub enum Keeps {
     /// Nothing, or its own sleep.
     Nothing,
-    /// This task has its CPU.
-    Task(TaskId),
+    /// This task has its CPU, which it was given here, if it did not sleep before.
+    Task(TaskId, Option<GaveWay>),
     /// The quota of this group is used up.
     Quota(Option<TgId>),
 }

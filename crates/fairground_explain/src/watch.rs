@@ -160,7 +160,9 @@ impl Watch {
             },
             TaskState::Running => lock().unwrap_or_else(|| self.at_work(own.group, now).unwrap_or(State::Running)),
             TaskState::Asleep | TaskState::Delayed | TaskState::OffCpuPending => {
-                lock().unwrap_or_else(|| self.at_work(own.group, now).unwrap_or(State::TimerDue))
+                let back_off = || simulation.waits_for_lock(task).filter(|_| now < simulation.timer_due(task));
+                let free = back_off().map(|_| State::Kept(Cause::SpinBackOff, Who::Nobody));
+                lock().or(free).unwrap_or_else(|| self.at_work(own.group, now).unwrap_or(State::TimerDue))
             }
             TaskState::New | TaskState::Waking | TaskState::Migrating | TaskState::Dead => State::OnTheWay,
         };

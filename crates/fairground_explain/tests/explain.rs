@@ -3,8 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at the first surprise")]
 
-use fairground_explain::{Cause, Delay, ExplainOptions, Explanation, Kind, Pairs, explain, story};
+use fairground_explain::{Cause, Delay, ExplainOptions, Explanation, Keeps, Kind, Pairs, Who, explain, story};
 use fairground_scenario::{Control, Overrides, Scenario};
+use fairground_sim::GaveWay;
 use fairground_stdx::Ns;
 use std::path::Path;
 
@@ -68,6 +69,8 @@ const PLANTED: &[(&str, Cause, Without, u64)] = &[
     ("search-cut", Cause::SearchCut, WhatIf("NO_SIS_PROP"), 10),
     ("shorter-slice", Cause::ShorterSlice, WhatIf("slice worker 100us"), 40),
     ("sleeper-credit", Cause::SleeperCredit, Text("NO_GENTLE_FAIR_SLEEPERS", "GENTLE_FAIR_SLEEPERS"), 80),
+    ("spin-back-off", Cause::SpinBackOff, Text("rounds 1 ", "rounds 100000 "), 10),
+    ("spin-holder-preempted", Cause::LockHolderPreempted, Text("\"fault 500ns\"", "\"run 500ns\""), 50),
     ("stolen", Cause::Stolen, WhatIf(fairground_explain::NO_STEAL), 10),
     ("throttled", Cause::Throttled, WhatIf("cpu.max /pod max"), 10),
     ("throttled-mid-run", Cause::Throttled, WhatIf("cpu.max /pod max"), 10),
@@ -102,6 +105,16 @@ fn a_change_of_hz_is_made_from_the_beginning() {
     assert_eq!(outcome.delay, None);
     assert!(outcome.whole.unwrap().0 * 2 <= late.one.delay.length().0, "{outcome:?}");
     assert_eq!(late.remedy(), Some(outcome));
+}
+
+/// The holder, where it gave way, and who had its CPU.
+#[test]
+fn a_spin_for_a_lock_whose_holder_was_preempted_after_a_fault_is_told_with_all_three() {
+    let late = explained("spin", &text("spin-holder-preempted"), &worker(None));
+    let longest = late.one.parts.rows().iter().max_by_key(|part| part.time).unwrap();
+    let Who::Holder(holder, Keeps::Task(instead, place)) = longest.who else { panic!("{:?}", late.one.parts.rows()) };
+    assert_eq!((late.names.task(holder), late.names.task(instead), place), ("owner", "guest", Some(GaveWay::AfterFault)));
+    assert!(story(&late).contains("owner, preempted at the exit of a fault, while guest had its CPU"), "{}", story(&late));
 }
 
 /// A message is written every 2 ms, and the work for it takes 5: what nobody has read at the end waits longest.

@@ -5,7 +5,7 @@ use crate::cpu::slowed;
 pub use crate::cpu::{CAPACITY_SCALE, CpuSpec};
 use crate::idle::{IdleGovernor, IdleState};
 use fairground_model::machine_view::{CpuView, DomainLevels, RECLAIM_DISTANCE};
-use fairground_model::{CostClass, FreqPolicy, MachineView, Mistakes};
+use fairground_model::{CostClass, FreqPolicy, MachineView, Mistakes, PageSize};
 use fairground_stdx::time::NSEC_PER_SEC;
 use fairground_stdx::{CpuId, CpuMask, Factor, Id, IndexVec, Ns};
 use std::collections::BTreeMap;
@@ -27,6 +27,9 @@ pub const TICK_RATES: [u32; 4] = [100, 250, 300, 1000];
 
 /// What the cache of a core holds unless a machine says otherwise, KiB: that of the server of the default price list.
 pub const DEFAULT_CORE_CACHE_KIB: u32 = 2048;
+
+/// The pages of a machine that says nothing of them: those of x86-64. An arm64 with base pages of 4 KiB has 64 KiB too.
+pub const DEFAULT_PAGE_SIZES: [PageSize; 3] = [PageSize::K4, PageSize::M2, PageSize::G1];
 
 /// A machine that a simulation can run on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +83,8 @@ pub struct Machine {
     pub smt_percent: u32,
     /// What a core's own cache holds, KiB: what tasks have there others can push out.
     pub core_cache_kib: u32,
+    /// The sizes of pages that memory may have, the smallest first.
+    pub page_sizes: Vec<PageSize>,
     /// What kernel paths cost on this machine.
     pub costs: CostModel,
 }
@@ -112,6 +117,7 @@ impl Machine {
             scan_atomic: false,
             smt_percent: 100,
             core_cache_kib: DEFAULT_CORE_CACHE_KIB,
+            page_sizes: DEFAULT_PAGE_SIZES.to_vec(),
             costs: CostModel::default(),
         }
     }

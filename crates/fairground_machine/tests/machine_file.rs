@@ -173,13 +173,24 @@ fn presets_read_back() {
     }
 }
 
+#[test]
+fn page_sizes_are_a_list_in_any_order() {
+    use fairground_model::PageSize::{G1, K4, K64, M2};
+    assert_eq!(parse("cores = 2\n").page_sizes, [K4, M2, G1]);
+    assert_eq!(parse("cores = 2\npage_sizes = [\"2MiB\", \"64KiB\", \"2MiB\"]\n").page_sizes, [K64, M2]);
+    for wrong in ["[]", "\"4KiB\"", "[\"8KiB\"]", "[4096]"] {
+        let found = mistakes(&format!("cores = 2\npage_sizes = {wrong}\n"));
+        assert_eq!(found, ["2: `page_sizes` is no list of sizes of pages"], "{wrong}");
+    }
+}
+
 /// All keys but those that say the same as another.
 #[test]
 fn every_key_is_written_where_it_changes_something_and_reads_back() {
     let settings = "description = \"x\"\ncapacity = 512\nfreq_capacity = 700\nreclaim_distance = 12\nsmt = false\ncluster = false\n\
         mc = false\nnuma = false\nhz = 1000\ntick = \"3ms\"\ntick_jitter = \"10us\"\ntick_jitter_seed = 5\ntick_offset = \"1us\"\n\
         tick_phase = \"5us\"\nround_of_turns = \"100us\"\nscan_atomic = true\nsmt_percent = 70\ncore_cache = \"1MiB\"\n\
-        idle_governor = \"deepest\"\nfreq_invariant = false\n";
+        page_sizes = [\"64KiB\"]\nidle_governor = \"deepest\"\nfreq_invariant = false\n";
     let tables = "[[policy]]\ncpus = \"0-3\"\nkhz = [1, 2]\npower_mw = [3, 4]\ntransition_delay = \"1ms\"\n\
         governor = { name = \"ondemand\", up_threshold = 50 }\n[[idle_state]]\nexit_latency = \"2us\"\nexit_time = \"1us\"\n\
         target_residency = \"3us\"\n[costs]\npreset = \"zero\"\ntick = \"1us\"\n";

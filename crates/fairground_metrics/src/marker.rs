@@ -91,7 +91,7 @@ impl MarkerStats {
         let divisor = |unit| match unit {
             MarkerUnit::WholeUs => Some(1000),
             MarkerUnit::PerSecond => Some(1),
-            MarkerUnit::Ns | MarkerUnit::Left | MarkerUnit::Count | MarkerUnit::EachUs => None,
+            MarkerUnit::Ns | MarkerUnit::Left | MarkerUnit::Count | MarkerUnit::Event | MarkerUnit::EachUs => None,
         };
         let bucketed = markers.iter_enumerated().filter_map(|(id, spec)| Some((id, divisor(spec.unit)?))).collect();
         let exact = markers.iter_enumerated().filter(|row| row.1.unit == MarkerUnit::EachUs).map(|row| row.0).collect();

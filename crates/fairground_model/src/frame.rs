@@ -7,7 +7,7 @@ use crate::policy::Policy;
 use crate::program::{COUNTERS, Instr, Mode, Program, REGS, RUN_REG_MAX, Reg, Test, TimerMode, Value, Word};
 use crate::util_clamp::UtilClamp;
 use fairground_stdx::{
-    CpuId, CpuMask, Id, IndexVec, Instant, LockId, MarkerId, Ns, PipeId, RngStream, SockId, TaskId, TgId, WordId,
+    CpuId, CpuMask, Id, IndexVec, Instant, LockId, MarkerId, Ns, PartId, PipeId, PoolId, RngStream, SockId, TaskId, TgId, WordId,
 };
 
 /// What a task wants next, with all numbers filled in: the engine knows nothing else of a program.
@@ -41,6 +41,10 @@ pub enum Step {
     FutexWait { word: WordId, value: u64 },
     /// See [`Instr::FutexWake`].
     FutexWake { word: WordId, count: u32 },
+    /// See [`Instr::PageFault`].
+    PageFault { work: Ns },
+    /// See [`Instr::Touch`].
+    Touch { pool: PoolId, entry: u64, write: bool },
     /// See [`Instr::Enter`].
     Enter,
     /// See [`Instr::Leave`].
@@ -83,6 +87,8 @@ pub enum Step {
     SetTimerSlack { slack: Ns },
     /// A measurement.
     Mark { marker: MarkerId, value: u64 },
+    /// See [`Instr::Part`].
+    Part { part: Option<PartId> },
     /// The task ends.
     Exit,
     /// The program has touched a word that does not exist.
@@ -225,6 +231,8 @@ impl Frame {
             Instr::FutexWake { word, count } => {
                 return Some(self.word(word, around).map_or(Step::Fault, |word| Step::FutexWake { word, count }));
             }
+            Instr::PageFault { low, high } => return Some(Step::PageFault { work: Ns(around.rng.between(low.0, high.0)) }),
+            Instr::Touch { pool, entry, write } => return Some(Step::Touch { pool, entry: self.value(entry), write }),
             Instr::Enter => return Some(Step::Enter),
             Instr::Leave => return Some(Step::Leave),
             Instr::CondResched => return Some(Step::CondResched),
@@ -261,6 +269,7 @@ impl Frame {
                 return Some(Step::Mark { marker, value: self.at(late).saturating_since(self.at(early)).0 });
             }
             Instr::MarkValue { marker, value } => return Some(Step::Mark { marker, value }),
+            Instr::Part { part } => return Some(Step::Part { part }),
             Instr::Jump { to } => self.pc = to,
             Instr::JumpIfBefore { reg, at, to } => {
                 if self.at(reg) < at {

@@ -2,6 +2,7 @@
 //! machine as the scheduler sees it, what tasks do. Data and pure functions only.
 #![deny(clippy::float_arithmetic)]
 
+mod append;
 pub mod balance;
 pub mod cgroup;
 mod connect;
@@ -22,6 +23,7 @@ pub mod mistake;
 mod noise;
 pub mod op;
 pub mod policy;
+mod pool;
 pub mod program;
 mod quota_probe;
 pub mod reason;
@@ -44,7 +46,7 @@ pub use event::{Decision, PrevState, QueueAct, Section, TraceEvent, WakeContext,
 pub use frame::{Frame, Step, Surroundings};
 pub use freq::{FreqPolicy, Opp};
 pub use governor::{Governor, GovernorKind, Tunable, TunableUnit};
-pub use lock::{LockKind, LockMode, LockSpec, RCU_SYNC_DELAY};
+pub use lock::{LockKind, LockMode, LockSpec, RCU_SYNC_DELAY, SpinSpec};
 pub use lock_event::{LockAct, LockEvent};
 pub use machine_view::MachineView;
 pub use message_event::{MessageAct, MessageEvent};
@@ -52,6 +54,7 @@ pub use mistake::{Mistake, Mistakes, Wrong};
 pub use noise::{Gap, NoiseKind, NoiseSpec};
 pub use op::{Meter, Op, Prices};
 pub use policy::{DL_PRIO, DlParams, Policy, RtPriority};
+pub use pool::{MAX_MAPPED_PAGES, PageSize, PoolSpec};
 pub use program::{Arithmetic, Instr, Mode, Program, Reg, Test, TimerMode, Value, Word};
 pub use quota_probe::{QuotaCall, QuotaProbe};
 pub use reason::{IdKind, Reason};

@@ -94,7 +94,13 @@ ops! {
     CacheRefillLlc "cache_refill_llc" Refill waits "The same from another last-level cache of the socket";
     CacheRefillSocket "cache_refill_xsocket" Refill waits "The same from another socket";
     UnixOp "unix_op" Socket works "A send or receive of less than 1 KiB on an AF_UNIX stream, without the wake-up";
-    FutexFast "futex_fast" Pipe works "Taking or releasing a futex in user mode, without the kernel";
+    FutexFast "futex_fast" Pipe works "Taking or releasing a lock of user space, without the kernel";
+    Exception "exception" Syscall works "Entry and exit of an exception, such as a page fault";
+    PageFault "page_fault" Syscall works "A fault on memory that is there: finding its page, without mapping it";
+    FaultMap "fault_map" Syscall works "A page of 4 or 64 KiB that a fault maps";
+    FaultMapHuge "fault_map_huge" Syscall works "A page of 2 MiB or 1 GiB that a fault maps";
+    FaultLine "fault_line" Syscall waits "A further CPU that faults on the same page at that moment: it changes the same cache line of the page's counts";
+    TasContend "tas_contend" Lock waits "A further CPU that spins for a lock of user space, when that is taken: the line of the lock goes round among them";
     KernelLock "kernel_lock" Lock works "Taking or releasing a lock of the kernel for a task (rwsem, per-CPU rwsem, mutex), without waiting and waking";
 }
 

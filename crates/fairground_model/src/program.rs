@@ -3,7 +3,9 @@
 
 #![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
 
-use fairground_stdx::{CpuMask, Distribution, Instant, LockId, MarkerId, Ns, PipeId, SockId, TaskId, TgId, WordId};
+use fairground_stdx::{
+    CpuMask, Distribution, Instant, LockId, MarkerId, Ns, PartId, PipeId, PoolId, SockId, TaskId, TgId, WordId,
+};
 
 use crate::lock::LockMode;
 use crate::policy::Policy;
@@ -162,6 +164,11 @@ pub enum Instr {
     FutexWait { word: Word, value: Value },
     /// Wakes up to `count` tasks that wait on the word, first come first served, without the sync hint (FUTEX_WAKE).
     FutexWake { word: Word, count: u32 },
+    /// An exception that lasts so long beside its entry and exit, drawn from the task's random stream, both bounds included: kernel code
+    /// that ends in a return to user mode.
+    PageFault { low: Ns, high: Ns },
+    /// Touches an entry of a pool: a page fault if its process has not mapped that page. Reading also maps the pages around it.
+    Touch { pool: PoolId, entry: Value, write: bool },
     /// Enters the kernel (a system call or a fault): all up to [`Instr::Leave`] happens there.
     Enter,
     /// Goes back to user mode.
@@ -226,6 +233,8 @@ pub enum Instr {
     MarkBetween { marker: MarkerId, early: Reg, late: Reg },
     /// Reports a constant, to count things.
     MarkValue { marker: MarkerId, value: u64 },
+    /// From here on its CPU time counts for this part; `None`: for none.
+    Part { part: Option<PartId> },
     /// Goes to instruction `to`.
     Jump { to: u32 },
     /// Goes to `to` if the register's instant lies before `at`.

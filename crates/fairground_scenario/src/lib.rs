@@ -59,7 +59,7 @@ use check::autogroups::Autogroups;
 use check::changes::{self, resolve};
 use check::group_states::GroupStates;
 use check::run::{check_duration, check_tasks};
-use check::{cgroup_version, clamps, deadline, group_life, slices};
+use check::{cgroup_version, clamps, deadline, group_life, pools, slices};
 use fairground_machine::Machine;
 use fairground_model::{Digest, Mistakes, TaskSet, TimedChange};
 use fairground_sched::profile::Profile;
@@ -175,6 +175,7 @@ impl Scenario {
             let online = CpuMask::first_n(cpus);
             parts.settle()?;
             check_tasks(&parts.workloads, &online, &mut m);
+            pools::check(&parts.workloads, parts.machine.as_ref(), &mut m);
             if let Some(profile) = &parts.profile {
                 slices::check(&parts.workloads, profile, &mut m);
                 clamps::check(&parts.workloads, profile, &mut m);
@@ -212,6 +213,7 @@ impl Scenario {
         let mut m = Mistakes::default();
         check_duration(self.duration, None, &mut m);
         check_tasks(&self.workloads, &self.online(), &mut m);
+        pools::check(&self.workloads, Some(&self.machine), &mut m);
         slices::check(&self.workloads, &self.profile, &mut m);
         clamps::check(&self.workloads, &self.profile, &mut m);
         deadline::check(&self.workloads, &self.profile, Some(&self.machine), &mut m);

@@ -150,9 +150,12 @@ fn workload_forms() -> Vec<Value> {
     let words = json!({ "type": "object", "additionalProperties": { "type": "integer", "minimum": 0 },
         "description": "words of memory that steps may name, with what they hold at first" });
     let locks = json!({ "type": "object", "additionalProperties": { "type": "string",
-            "pattern": "^ *(rwsem|mutex)( +(fifo|no-spin|no-steal))* *$|^ *futex *$|^ *percpu-rwsem( +[0-9.]+(ns|us|ms|s))? *$" },
+            "pattern": "^ *(rwsem|mutex)( +(fifo|no-spin|no-steal))* *$|^ *futex *$|^ *spin( +(rounds +[0-9]+(\\.\\.[0-9]+)?|round +[0-9.]+(ns|us|ms|s)|sleep +[0-9.]+(ns|us|ms|s)(\\.\\.[0-9.]+(ns|us|ms|s))?|no-sleep))* *$|^ *percpu-rwsem( +[0-9.]+(ns|us|ms|s))? *$" },
         "description": "locks that steps may name, each with its kind" });
-    let parts = json!({ "tasks": { "type": "array", "items": task() }, "pipes": pipes, "words": words, "locks": locks,
+    let pools = json!({ "type": "object", "additionalProperties": { "type": "string",
+            "pattern": "^ *[0-9]+ +x +[0-9]+(B|KiB|MiB)( +on +(4KiB|64KiB|2MiB|1GiB))? *$" },
+        "description": "memory that steps may touch: how many entries of which size, and on which pages" });
+    let parts = json!({ "tasks": { "type": "array", "items": task() }, "pipes": pipes, "words": words, "pools": pools, "locks": locks,
         "hung_task_timeout": time() });
     forms.push(object(&["tasks"], parts));
     for form in &mut forms {
@@ -202,6 +205,7 @@ fn task() -> Value {
             "forked": { "type": "boolean", "description": "starts when the step `fork NAME` of another task makes it" },
             "kthread": { "type": "boolean", "description": "a kernel thread, which slept since long before the run" },
             "mm": { "type": "integer", "minimum": 0, "description": "tasks of one number share an address space" },
+            "processes": { "type": "boolean", "description": "with `count`: each has an address space of its own" },
             "index": { "type": "integer", "minimum": 0, "description": "what the step `index` tells; with `count` that of the first one" },
             "hog": { "type": "boolean" }, "run": time(), "period": time(), "sleep": time(),
             "do": { "type": "array", "items": { "type": "string" } }, "loop": { "type": "integer", "minimum": 0 },

@@ -1,7 +1,7 @@
 //! Runs a scenario for tests of what it means.
 
 use crate::Scenario;
-use crate::metrics::LockOutcome;
+use crate::metrics::{LockOutcome, PartOutcome};
 use fairground_metrics::{Metric, RunReport, RunStats};
 use fairground_sim::Simulation;
 use fairground_stdx::Instant;
@@ -20,5 +20,5 @@ pub(crate) fn run(scenario: &Scenario) -> (u128, RunReport) {
 /// The metrics of tasks and of every run.
 pub(crate) fn metrics(scenario: &Scenario) -> Vec<Metric> {
     let tasks = scenario.tasks();
-    crate::metrics::metrics(&run(scenario).1, &tasks, &LockOutcome::nothing(&tasks), &[])
+    crate::metrics::metrics(&run(scenario).1, &tasks, &LockOutcome::nothing(&tasks), &PartOutcome::nothing(&tasks), &[])
 }

@@ -1,9 +1,10 @@
 //! What must hold before a run begins: after that the engine relies on it.
 
+use crate::faults::check_pools;
 use crate::frequency::check_frequencies;
 use crate::noise::check_noise;
 use fairground_machine::Machine;
-use fairground_model::{Change, Instr, LockMode, LockSpec, Mistakes, PAGE_SIZE, Start, TaskSet, TimedChange};
+use fairground_model::{Change, Instr, LockKind, LockMode, LockSpec, Mistakes, PAGE_SIZE, Start, TaskSet, TimedChange};
 use fairground_sched::Profile;
 use fairground_sched::seam::CacheAware;
 use fairground_stdx::{CpuMask, IndexVec, Instant, Ns, SockId, TaskId};
@@ -53,6 +54,7 @@ pub(crate) fn check(
     check_frequencies(machine, set, &mut mistakes);
     check_forks(set, &mut mistakes);
     check_pipes(set, &mut mistakes);
+    check_pools(machine, set, &mut mistakes);
     check_locks(set, &mut mistakes);
     check_sockets(set, &mut mistakes);
     check_noise(&set.noise, &online, &mut mistakes);
@@ -208,6 +210,16 @@ fn check_forks(set: &TaskSet, mistakes: &mut Mistakes) {
 
 /// Finds locks that are taken to read and have no readers.
 fn check_locks(set: &TaskSet, mistakes: &mut Mistakes) {
+    for LockSpec { name, kind, .. } in set.locks.iter() {
+        if let LockKind::Spin(spec) = kind
+            && let Some(wrong) = spec.wrong()
+        {
+            mistakes.whole(
+                format!("lock `{name}`: {wrong}"),
+                "A round, the rounds and the sleeps are longer than 0, and the first is not above the second.",
+            );
+        }
+    }
     for (_, spec) in set.tasks.iter_enumerated() {
         for instr in &set.programs[spec.program].code {
             let Instr::Lock { lock, mode: LockMode::Read } = *instr else { continue };

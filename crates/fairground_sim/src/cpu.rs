@@ -107,6 +107,10 @@ pub(crate) enum Then {
     FutexWake { word: WordId, count: u32 },
     /// The current task asks for a lock again, or for the first time in the kernel.
     LockSlow { lock: LockId, mode: LockMode },
+    /// The current task is back from a sleep between two tries for a spin lock of user space.
+    SpinAwake { lock: LockId },
+    /// The return from a fault on a page of a pool.
+    FaultEnds,
     /// The end of a system call: wake whom it has collected, with this hint.
     WakeUpQ { sync: bool },
     /// The end of a write: wake who waits for a message.

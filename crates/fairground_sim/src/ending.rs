@@ -107,6 +107,8 @@ pub enum Misuse {
     EndsWithLock,
     /// It takes a lock of the kernel in user mode.
     OutsideKernel,
+    /// It takes a spin lock of user space in the kernel.
+    SpinsInKernel,
     /// It takes a lock that it holds.
     TakesTwice,
     /// It releases a lock that it does not hold.
@@ -125,6 +127,9 @@ impl Misuse {
             Misuse::EndsWithLock => ("ends while it holds a lock", "Write `unlock` before its end: others would wait for ever."),
             Misuse::OutsideKernel => {
                 ("takes a lock of the kernel in user mode", "Write `enter` before `lock`, or make it a futex.")
+            }
+            Misuse::SpinsInKernel => {
+                ("takes a spin lock of user space in the kernel", "Write `lock` before `enter`: kernel code does not spin there.")
             }
             Misuse::TakesTwice => ("takes a lock that it holds", "Write `unlock` in between: these locks are not recursive."),
             Misuse::NotHeld => ("releases a lock that it does not hold", "Write `lock` before `unlock`."),

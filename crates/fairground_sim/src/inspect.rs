@@ -3,6 +3,7 @@
 
 use crate::klocks::whom_it_waits_for;
 use crate::simulation::Simulation;
+use crate::task::GaveWay;
 use crate::timers::Timer;
 use fairground_model::{Mode, NoiseKind};
 use fairground_stdx::{CpuId, CpuMask, Instant, LockId, Ns, TaskId};
@@ -15,6 +16,10 @@ impl Simulation {
     /// The lock for which a task waits, with those that it waits for: who holds the lock, or closes it.
     pub fn waits_for_lock(&self, task: TaskId) -> Option<(LockId, Vec<TaskId>)> {
         whom_it_waits_for(&self.klocks, task)
+    }
+    /// Where a task that could run on gave its CPU away in its present step; `None` if it did not, or has slept since.
+    pub fn gave_way(&self, task: TaskId) -> Option<GaveWay> {
+        self.tasks[task].gave_way
     }
     /// In which mode the current task of `cpu` computes; `None` if that idles.
     pub fn mode_of_current(&self, cpu: CpuId) -> Option<Mode> {

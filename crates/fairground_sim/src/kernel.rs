@@ -4,7 +4,7 @@ use crate::cpu::{Doing, Then};
 use crate::other_core::Entry;
 use crate::queue::Slot;
 use crate::simulation::Simulation;
-use crate::task::Want;
+use crate::task::{GaveWay, Want};
 use crate::timers::Timer;
 use fairground_model::{Mode, Op, Recorder, Section, TraceEvent};
 use fairground_sched::{Ctx, Request, Sched, UserReturn};
@@ -256,6 +256,11 @@ impl Simulation {
             Then::UnixWriteSpace { sock, left } => self.unix_write_space(rec, cpu, sock, left),
             Then::FutexWait { word, value } => self.futex_wait(cpu, word, value),
             Then::FutexWake { word, count } => self.futex_wake(cpu, word, count),
+            Then::SpinAwake { lock } => self.spin_awake(cpu, lock),
+            Then::FaultEnds => {
+                self.pages.fault_ends(cpu);
+                self.resume(rec, cpu)
+            }
             Then::LockSlow { lock, mode } => self.lock_slow(cpu, lock, mode),
             Then::WakeUpQ { sync } => self.wake_up_q(rec, cpu, sync),
             Then::WakeReader(pipe) => {
@@ -308,7 +313,11 @@ impl Simulation {
     pub(crate) fn resume(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let Some(task) = self.sched.rq(cpu).curr else { return self.schedule(rec, cpu) };
         match self.sched.exit_to_user(cpu) {
-            UserReturn::Resched if !self.in_kernel(task) || self.preempts_in_kernel(cpu, task) => return self.schedule(rec, cpu),
+            UserReturn::Resched if !self.in_kernel(task) || self.preempts_in_kernel(cpu, task) => {
+                let place = if self.in_kernel(task) { GaveWay::InKernel } else { self.tasks[task].gives_way };
+                self.tasks[task].gave_way = Some(place);
+                return self.schedule(rec, cpu);
+            }
             UserReturn::ThrottleWork if !self.in_kernel(task) => return self.go_on(cpu, Then::ThrottleWork),
             _ => {}
         }
@@ -353,6 +362,7 @@ impl Simulation {
                 self.tasks[task].want = Want::Nothing;
                 self.go_on(cpu, Then::LockSlow { lock, mode })
             }
+            Want::Spin { lock } => self.spin_on(cpu, task, lock),
             Want::Work(_) | Want::Time(_) | Want::Until(_) | Want::Change => self.compute(cpu, task, self.now),
         }
     }
@@ -400,6 +410,7 @@ impl Simulation {
             Want::Until(at) => Some(at.max(from).ns()),
             Want::Change => (!self.memory.spins(task)).then_some(from.ns()),
             Want::Lock { .. } => None,
+            Want::Spin { lock } => self.spin_ends(task, lock, from),
             Want::Nothing | Want::Retry(_) => Some(from.ns()),
         };
         let end = end.filter(|&ns| ns <= Instant::MAX.ns()).map(Instant::from_ns);
@@ -427,6 +438,11 @@ impl Simulation {
         match &mut self.tasks[task].want {
             Want::Work(work) => *work = work.saturating_sub(done),
             Want::Time(time) => *time = time.saturating_sub(ran),
+            Want::Spin { lock } => {
+                let lock = *lock;
+                self.has_spun(task, lock, at, ran);
+                self.spinner_is_interrupted(cpu, lock);
+            }
             Want::Until(_) | Want::Change | Want::Lock { .. } | Want::Nothing | Want::Retry(_) => {}
         }
     }
@@ -459,6 +475,9 @@ impl Simulation {
         let row = &mut self.tasks[task];
         if row.refill > Ns::ZERO {
             self.refilled(cpu, task, Ns(u64::MAX));
+        } else if let Want::Spin { lock } = row.want {
+            let ran = self.now.saturating_since(self.cpus[cpu].computes_from);
+            self.has_spun(task, lock, self.now, ran);
         } else if !matches!(row.want, Want::Change | Want::Lock { .. }) {
             row.want = Want::Nothing;
         }

@@ -4,6 +4,7 @@ use crate::cache::Caches;
 use crate::check::check;
 use crate::cpu::{Cpu, Doing, Then};
 use crate::ending::{Ending, RunEnd, Stopped};
+use crate::faults::Pages;
 use crate::idle::IdleDevice;
 use crate::klocks::Klocks;
 use crate::locks::Locks;
@@ -11,11 +12,12 @@ use crate::memory::Memory;
 use crate::net::Socket;
 use crate::noise::{Noise, sources};
 use crate::other_core::Beside;
+use crate::parts::Parts;
 use crate::pipe::Pipe;
 use crate::queue::{Class, Queue, QueueKind};
 use crate::script::{Scripted, script_of};
 use crate::softirq::Softirqs;
-use crate::task::{SimTask, Want};
+use crate::task::{GaveWay, SimTask, Want};
 use crate::tick::{Jiffies, TickClock};
 use crate::timers::nr_timers;
 use fairground_machine::Machine;
@@ -106,6 +108,8 @@ pub struct Simulation {
     /// The thread that each CPU has for softirqs, if there is one.
     pub(crate) ksoftirqd: IndexVec<CpuId, TaskId>,
     pub(crate) memory: Memory,
+    pub(crate) pages: Pages,
+    pub(crate) parts: Parts,
     pub(crate) locks: Locks,
     pub(crate) klocks: Klocks,
     pub(crate) caches: Caches,
@@ -186,6 +190,8 @@ impl Simulation {
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             klocks: Klocks::new(&set),
+            parts: Parts::new(&set),
+            pages: Pages::new(&set, machine.cpus.len()),
             memory: Memory::new(set.words),
             locks: if beside.leads() { Locks::default() } else { Locks::new(&machine) },
             caches: Caches::new(&machine),
@@ -453,6 +459,8 @@ fn new_task(id: TaskId, spec: &TaskSpec, seed: u64) -> SimTask {
         frame: fairground_model::Frame::numbered(spec.index),
         rng: RngStream::new(seed, StreamKind::TaskBehavior, id.get()),
         want: Want::Nothing,
+        gives_way: GaveWay::InUser,
+        gave_way: None,
         refill: Ns::ZERO,
         refill_op: Op::CacheRefill,
         left: None,

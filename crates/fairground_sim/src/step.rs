@@ -5,7 +5,7 @@ use crate::ending::{Misuse, Stopped};
 use crate::kernel::Next;
 use crate::other_core::Entry;
 use crate::simulation::{STEPS_AT_ONE_INSTANT, Simulation};
-use crate::task::Want;
+use crate::task::{GaveWay, Want};
 use fairground_model::{Change, Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
 use fairground_sched::{Refused, UserReturn, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
@@ -17,6 +17,7 @@ impl Simulation {
             let row = &mut self.tasks[task];
             let mut around = Surroundings { now: self.now, cpu, rng: &mut row.rng, words: &mut self.memory.words };
             let step = row.frame.next(&self.programs[row.program], &mut around);
+            (row.gives_way, row.gave_way) = (GaveWay::after(&step), None);
             row.mode = if self.klocks.in_section(task) { Mode::Kernel } else { Mode::User };
             self.show_writes();
             if step == Step::Stuck || self.goes_in_circles(cpu) {
@@ -26,6 +27,7 @@ impl Simulation {
                 Step::Mark { marker, value } if self.is_free_to_go_on(cpu, task) => {
                     rec.record(self.now, cpu, TraceEvent::Marker { task, marker, value });
                 }
+                Step::Part { part } if self.is_free_to_go_on(cpu, task) => self.parts.begin(self.now, task, part),
                 _ => return self.carry_out(rec, cpu, task, step),
             }
         }
@@ -79,6 +81,8 @@ impl Simulation {
                 self.cpus[cpu].meter.count(Op::FutexOp);
                 self.syscall(cpu, Then::FutexWake { word, count })
             }
+            Step::PageFault { work } => self.page_fault(cpu, task, work),
+            Step::Touch { pool, entry, write } => self.touch(cpu, task, pool, entry, write),
             Step::Enter => self.enter_section(cpu, task),
             Step::Leave => self.leave_section(cpu, task),
             Step::CondResched => self.preemption_point(cpu, self.sched.profile().preemption.yields_at_cond_resched()),
@@ -144,6 +148,10 @@ impl Simulation {
                 rec.record(self.now, cpu, TraceEvent::Marker { task, marker, value });
                 self.pay(cpu, Section::Syscall, self.without_entry(task))
             }
+            Step::Part { part } => {
+                self.parts.begin(self.now, task, part);
+                self.pay(cpu, Section::Syscall, self.without_entry(task))
+            }
             Step::Exit | Step::Stuck => self.exit(rec, cpu, task),
         }
     }
@@ -195,7 +203,7 @@ impl Simulation {
     /// Sleeps on a timer: it may ring up to the task's slack later than asked. Tasks of higher classes than the fair one have none.
     ///
     /// Kernel: hrtimer.c hrtimer_nanosleep(), do_nanosleep(), v4.12–
-    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: Instant) -> Next {
+    pub(crate) fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: Instant) -> Next {
         if at > Instant::MAX {
             // Later than any run can last: no timer is needed.
             self.sched.set_current_state(cpu, PrevState::Sleeping);

@@ -2,7 +2,7 @@
 
 use crate::cache::Left;
 use crate::cpu::Then;
-use fairground_model::{Frame, LockMode, Mode, Op, TaskInfo};
+use fairground_model::{Frame, LockMode, Mode, Op, Step, TaskInfo};
 use fairground_stdx::{CpuId, Instant, LockId, Ns, ProgramId, RngStream, TaskId};
 
 /// What the current step of a task still needs.
@@ -20,8 +20,50 @@ pub(crate) enum Want {
     Change,
     /// Waiting on the CPU for a lock.
     Lock { lock: LockId, mode: LockMode },
+    /// Spinning for a lock of user space.
+    Spin { lock: LockId },
     /// The kernel path that was left by going to sleep, to be entered again.
     Retry(Then),
+}
+
+/// Where a task gave its CPU away though it could run on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GaveWay {
+    /// In user mode, at the end of an interrupt.
+    InUser,
+    /// On its way back from a system call.
+    AfterSyscall,
+    /// On its way back from a fault.
+    AfterFault,
+    /// In the kernel.
+    InKernel,
+}
+
+impl GaveWay {
+    /// Where, in words that follow "it was preempted".
+    pub const fn place(self) -> &'static str {
+        match self {
+            GaveWay::InUser => "in user mode",
+            GaveWay::AfterSyscall => "at the exit of a system call",
+            GaveWay::AfterFault => "at the exit of a fault",
+            GaveWay::InKernel => "in the kernel",
+        }
+    }
+    /// Where it would be on the way to the step after this one.
+    pub(crate) const fn after(step: &Step) -> GaveWay {
+        match step {
+            Step::PageFault { .. } | Step::Touch { .. } => GaveWay::AfterFault,
+            Step::Run { mode: Mode::User, .. }
+            | Step::RunTime { mode: Mode::User, .. }
+            | Step::RunUntil { .. }
+            | Step::Spin { .. }
+            | Step::Lock { .. }
+            | Step::Unlock { .. }
+            | Step::Mark { .. }
+            | Step::Part { .. } => GaveWay::InUser,
+            _ => GaveWay::AfterSyscall,
+        }
+    }
 }
 
 /// One task.
@@ -39,6 +81,9 @@ pub(crate) struct SimTask {
     /// Where it was on a CPU last, if it is on none.
     pub(crate) left: Option<Left>,
     pub(crate) mode: Mode,
+    /// Where it gives way on the way to its next step, and where it did so in the present one.
+    pub(crate) gives_way: GaveWay,
+    pub(crate) gave_way: Option<GaveWay>,
     pub(crate) timer_slack: Ns,
     /// When its timer is due, or was last.
     pub(crate) timer_due: Instant,

@@ -114,8 +114,9 @@ fn what_needs_no_kernel_is_no_place_to_give_way() {
 fn a_system_call_and_a_section_end_in_a_look_at_the_flags() {
     let calls = vec![work(10 * US), Instr::SetTimerSlack { slack: Ns(0) }];
     let sections = vec![work(10 * US), Instr::Enter, Instr::Run { work: Ns(US), mode: Mode::Kernel }, Instr::Leave];
-    let faults = vec![work(10 * US), Instr::Run { work: Ns(US), mode: Mode::Kernel }];
-    for (name, spelt) in [("calls", calls), ("sections", sections), ("faults", faults)] {
+    let kernel = vec![work(10 * US), Instr::Run { work: Ns(US), mode: Mode::Kernel }];
+    let faults = vec![work(10 * US), Instr::PageFault { low: Ns(US), high: Ns(US) }];
+    for (name, spelt) in [("calls", calls), ("sections", sections), ("kernel", kernel), ("faults", faults)] {
         let (log, sleeper) = beside_a_sleeper("v6.18", "lazy", free_machine(2, 250), 2000, &for_ever(spelt));
         let waits = latencies(&log, sleeper);
         // Some wake-ups ask for nothing: the running task is protected.

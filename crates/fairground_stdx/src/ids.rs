@@ -77,6 +77,10 @@ typed_id!(
     PipeId,
     /// One end of a connection, or a datagram socket that is connected to another.
     SockId,
+    /// A part of programs, whose CPU time is told apart.
+    PartId,
+    /// A pool of memory that tasks touch.
+    PoolId,
     /// A word of memory that tasks share.
     WordId,
     /// A lock that tasks take and release: see `fairground_model::LockSpec`.

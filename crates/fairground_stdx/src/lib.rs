@@ -22,8 +22,8 @@ pub use deadline_line::{DeadlineLine, DeadlineRow};
 pub use distribution::Distribution;
 pub use factor::Factor;
 pub use ids::{
-    CfsRqId, CpuId, Id, LockId, MarkerId, PipeId, ProgramId, SdId, SdSharedId, SeId, SgId, SgRingId, SockId, TaskId, TgId,
-    TimerId, WordId,
+    CfsRqId, CpuId, Id, LockId, MarkerId, PartId, PipeId, PoolId, ProgramId, SdId, SdSharedId, SeId, SgId, SgRingId, SockId,
+    TaskId, TgId, TimerId, WordId,
 };
 pub use index_vec::IndexVec;
 pub use log_linear::LogLinear;

@@ -15,7 +15,7 @@ use fairground_model::{Mistakes, Sink, SisStats, TaskSet, TimeSpent};
 use fairground_scenario::{
     self as scenario, BandResult, Control, Error, Scenario,
     guard::{self, Broken, BrokenRun},
-    metrics::{self, LockOutcome, QuotaRow, quota_rows},
+    metrics::{self, LockOutcome, PartOutcome, QuotaRow, quota_rows},
 };
 use fairground_sched::FreqReport;
 use fairground_sim::{Counts, Ending, Flow, Setup, Simulation};
@@ -82,6 +82,8 @@ pub struct RunOutcome {
     pub quotas: Vec<QuotaRow>,
     /// The locks.
     pub locks: LockOutcome,
+    /// CPU time by parts of programs.
+    pub parts: PartOutcome,
     /// The policies with operating points.
     pub frequencies: Vec<FreqReport>,
     /// The worst wait, if any task waited.
@@ -172,7 +174,8 @@ fn simulate(
     book_kernel_time(&mut report, &simulation);
     let locks = LockOutcome::of(&simulation, &tasks);
     let quotas = quota_rows(&simulation);
-    let metrics = metrics::metrics(&report, &tasks, &locks, &quotas);
+    let parts = PartOutcome::of(&simulation, &tasks);
+    let metrics = metrics::metrics(&report, &tasks, &locks, &parts, &quotas);
     let worst = WorstWait::of(&report, &tasks);
     Ok(RunOutcome {
         worst,
@@ -187,6 +190,7 @@ fn simulate(
         schedstat: schedstat::snapshot(simulation.sched(), simulation.jiffies()),
         quotas,
         locks,
+        parts,
         frequencies: simulation.sched().freq_reports(simulation.now()),
         spent: simulation.time_spent(),
         sis: simulation.sched().sis_stats(),

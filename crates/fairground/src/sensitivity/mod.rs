@@ -189,8 +189,8 @@ fn default_metrics(tasks: &TaskSet, known: &[Metric]) -> Vec<String> {
     let of_marker = |name: &str, unit: MarkerUnit| {
         let rate = format!("{name}.per_second");
         match unit {
-            MarkerUnit::Count if is_known(&rate) => vec![rate],
-            MarkerUnit::Count => vec![format!("{name}.mean")],
+            MarkerUnit::Count | MarkerUnit::Event if is_known(&rate) => vec![rate],
+            MarkerUnit::Count | MarkerUnit::Event => vec![format!("{name}.mean")],
             MarkerUnit::PerSecond => vec![format!("{name}.p50")],
             MarkerUnit::Left => vec![format!("{name}.p50")],
             MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs => vec![format!("{name}.p50"), format!("{name}.p99")],

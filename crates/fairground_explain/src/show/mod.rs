@@ -159,7 +159,12 @@ pub(super) fn who(who: Who, names: &Names) -> String {
         Who::Task(task, group) => names.task_in(task, group),
         Who::Kernel(section) => format!("({})", section.name()),
         Who::Idle => "(idle)".to_string(),
-        Who::Holder(holder, Keeps::Task(task)) => format!("{}, while {} had its CPU", names.shown(holder), names.shown(task)),
+        Who::Holder(holder, Keeps::Task(task, None)) => {
+            format!("{}, while {} had its CPU", names.shown(holder), names.shown(task))
+        }
+        Who::Holder(holder, Keeps::Task(task, Some(place))) => {
+            format!("{}, preempted {}, while {} had its CPU", names.shown(holder), place.place(), names.shown(task))
+        }
         Who::Holder(holder, Keeps::Quota(group)) => format!("{}, throttled by {}", names.shown(holder), names.group(group)),
         Who::Holder(holder, Keeps::Nothing) => names.shown(holder).to_string(),
         Who::Quota(group) => format!("quota of {}", names.group(group)),

@@ -129,7 +129,7 @@ impl<'w> PerfettoWriter<'w> {
                     .options
                     .markers
                     .get(marker)
-                    .is_some_and(|spec| !matches!(spec.unit, MarkerUnit::Count | MarkerUnit::PerSecond));
+                    .is_some_and(|spec| !matches!(spec.unit, MarkerUnit::Count | MarkerUnit::Event | MarkerUnit::PerSecond));
                 let unit = if is_time { CounterUnit::TimeNs } else { CounterUnit::Count };
                 (self.options.marker_name(marker), unit)
             }

@@ -30,6 +30,7 @@
 //! scan_atomic = false          # true: a search for an idle CPU reads all run queues at its beginning, not each at its moment
 //! smt_percent = 62             # throughput of a thread beside a busy one of its core; left out: 100, they do not disturb one another
 //! core_cache = "2MiB"          # of a core, which its tasks share; or a number of KiB
+//! page_sizes = ["4KiB", "2MiB", "1GiB"]  # those of x86-64; arm64 with base pages of 4 KiB has "64KiB" too
 //! freq_invariant = true        # false: a kernel that takes every CPU for one at its highest frequency
 //! idle_governor = "menu-like"  # or "shallowest", "deepest"
 //! costs = "xeon-spr"           # or a table, see below

@@ -6,7 +6,7 @@ use crate::fields::Fields;
 use crate::idle::IdleGovernor;
 use crate::keys::{self, Key, field, line, quoted};
 use crate::machine::{CpuSpec, Machine, tick_of};
-use fairground_model::Mistakes;
+use fairground_model::{Mistakes, PageSize};
 use fairground_stdx::Ns;
 
 /// What stands above the shape.
@@ -79,6 +79,16 @@ pub(super) static SETTINGS: &[Key<Machine>] = &[
             if machine.core_cache_kib == without.core_cache_kib { String::new() } else { line("core_cache", &quoted(&size)) }
         },
     ),
+    Key::new(
+        "page_sizes",
+        "The sizes of pages that memory may have: some of 4KiB, 64KiB, 2MiB and 1GiB.",
+        |fields, machine, mistakes| machine.page_sizes = page_sizes(fields, mistakes).unwrap_or(machine.page_sizes.clone()),
+        |machine, without| {
+            let names: Vec<String> = machine.page_sizes.iter().map(|size| quoted(size.name())).collect();
+            let row = line("page_sizes", &format!("[{}]", names.join(", ")));
+            if machine.page_sizes == without.page_sizes { String::new() } else { row }
+        },
+    ),
     field!("idle_governor" changed one_of(&IdleGovernor::NAMES), idle_governor, "Who chooses among the idle states."),
     field!("freq_invariant" changed boolean(), freq_invariant, "Whether the kernel knows the frequency at which each CPU runs."),
     Key::new(
@@ -130,6 +140,21 @@ fn speeds(fields: &Fields, key: &str, of: fn(&mut CpuSpec) -> &mut u32, machine:
     if let Some(list) = fields.integers(key, machine.cpus.len(), mistakes) {
         machine.cpus.iter_mut().zip(list).for_each(|(cpu, value)| *of(cpu) = value);
     }
+}
+
+/// The sizes in their order; a mistake if there is none, or one that no machine has.
+fn page_sizes(fields: &Fields, mistakes: &mut Mistakes) -> Option<Vec<PageSize>> {
+    let item = fields.item("page_sizes")?;
+    let names: Option<Vec<&str>> = item.as_array().and_then(|list| list.iter().map(|name| name.as_str()).collect());
+    let sizes: Option<Vec<PageSize>> = names.and_then(|names| names.into_iter().map(PageSize::by_name).collect());
+    let Some(mut sizes) = sizes.filter(|sizes| !sizes.is_empty()) else {
+        let hint = format!("A list of {}: page_sizes = [\"4KiB\", \"2MiB\"].", PageSize::list(&PageSize::ALL));
+        mistakes.at(fields.span_of("page_sizes"), "`page_sizes` is no list of sizes of pages", hint);
+        return None;
+    };
+    sizes.sort();
+    sizes.dedup();
+    Some(sizes)
 }
 
 fn speed_line(key: &str, of: fn(&CpuSpec) -> u32, machine: &Machine) -> String {

@@ -7,5 +7,6 @@ pub(crate) mod clamps;
 pub(crate) mod deadline;
 pub(crate) mod group_life;
 pub(crate) mod group_states;
+pub(crate) mod pools;
 pub(crate) mod run;
 pub(crate) mod slices;

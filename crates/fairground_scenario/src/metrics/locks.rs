@@ -2,8 +2,8 @@
 
 use super::numbered;
 use fairground_metrics::{Better, Metric, MetricRow, Unit};
-use fairground_model::{Instr, LockMode, TaskSet, TaskSpec};
-use fairground_sim::{Deadlock, HolderIs, LockReport, LockWaits, MAX_TASKS_TOLD_APART, Simulation};
+use fairground_model::{Instr, LockKind, LockMode, TaskSet, TaskSpec};
+use fairground_sim::{Deadlock, HeldUp, HolderIs, LockReport, LockWaits, MAX_TASKS_TOLD_APART, Simulation};
 use fairground_stdx::{Id, LockId, LogLinear, Ns, TaskId};
 
 /// What came of the locks of a run.
@@ -13,6 +13,8 @@ pub struct LockOutcome {
     pub locks: Vec<LockReport>,
     /// Tasks that wait for one another for ever, each a sentence.
     pub deadlocks: Vec<String>,
+    /// Spin locks that are not given back while others wait, each a sentence.
+    pub held_up: Vec<String>,
     /// The waits of each task that takes locks, by its name in figures.
     pub tasks: Vec<(String, LogLinear)>,
 }
@@ -23,13 +25,14 @@ impl LockOutcome {
         let locks = simulation.lock_reports();
         let deadlocks = simulation.deadlocks().iter().map(|deadlock| sentence(simulation, &locks, deadlock)).collect();
         let waits = |task| simulation.lock_waits_of(task).cloned();
-        LockOutcome { locks, deadlocks, tasks: by_task(tasks, waits) }
+        let held_up = simulation.held_up().iter().map(|row| held_up(simulation, &locks, row)).collect();
+        LockOutcome { locks, deadlocks, held_up, tasks: by_task(tasks, waits) }
     }
     /// That of a run which has not begun.
     pub(crate) fn nothing(tasks: &TaskSet) -> LockOutcome {
         let waits = |_| Some(LogLinear::new()).filter(|_| tasks.tasks.len() <= MAX_TASKS_TOLD_APART);
         let locks = tasks.locks.iter().map(LockReport::new).collect();
-        LockOutcome { locks, deadlocks: Vec::new(), tasks: by_task(tasks, waits) }
+        LockOutcome { locks, tasks: by_task(tasks, waits), ..LockOutcome::default() }
     }
 }
 
@@ -47,6 +50,21 @@ fn sentence(simulation: &Simulation, locks: &[LockReport], deadlock: &Deadlock) 
     };
     let waits: Vec<String> = deadlock.waits.iter().map(wait).collect();
     format!("deadlock at {}: {}", Ns(deadlock.at.ns()), waits.join(", "))
+}
+
+/// At the end of a run: who holds a spin lock, and who waits for it.
+fn held_up(simulation: &Simulation, locks: &[LockReport], row: &HeldUp) -> String {
+    let name = |task: TaskId| format!("task `{}`", simulation.task_info(task).name);
+    let holder = match row.holder {
+        Some((task, since)) => format!("held by {} since {}", name(task), Ns(since.ns())),
+        None => "held by nobody".to_string(),
+    };
+    let first = row.waiters.first().map(|&task| name(task)).unwrap_or_default();
+    let more = match row.waiters.len() {
+        0 | 1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    format!("at the end `{}` is {holder}; {first}{more} waits for it, since {}", locks[row.lock.index()].name, Ns(row.since.ns()))
 }
 
 /// How a lock is taken, with the word for it.
@@ -88,6 +106,26 @@ pub(super) static LOCK_WAIT_METRICS: [MetricRow<LockWaits>; 5] = {
     ]
 };
 
+/// The metrics of each spin lock of user space.
+pub(super) static SPIN_METRICS: [MetricRow<LockReport>; 4] = {
+    use Better::Lower;
+    use Unit::{Count, Ms};
+    [
+        MetricRow::new("spun_ms", Ms, Lower, "CPU time of those who spun for it", |lock| lock.spin.spun.0),
+        MetricRow::new("sleeps", Count, Lower, "How often one that had spun long enough slept", |lock| lock.spin.sleeps),
+        MetricRow::new(
+            "preempted_holds",
+            Count,
+            Lower,
+            "Holds in which the holder was off its CPU, though it could run",
+            |lock| lock.preempted_holds,
+        ),
+        MetricRow::new("holder_waits_ms", Ms, Lower, "How long the holder waited for a CPU while others spun", |lock| {
+            lock.spin.holder_waits.0
+        }),
+    ]
+};
+
 /// The metrics of each task that takes locks.
 pub(super) static LOCK_TASK_METRICS: [MetricRow<LogLinear>; 3] = [
     MetricRow::new("lock_waits", Unit::Count, Better::Lower, "How often the task asked for a lock", |waits| waits.count()),
@@ -108,6 +146,9 @@ pub(super) fn lock_metrics(outcome: &LockOutcome) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for (lock, name) in outcome.locks.iter().zip(numbered(outcome.locks.iter().map(|lock| lock.name.as_str()))) {
         metrics.extend(LOCK_METRICS.iter().map(|row| row.of(&format!("locks.{name}."), lock)));
+        if let LockKind::Spin(_) = lock.kind {
+            metrics.extend(SPIN_METRICS.iter().map(|row| row.of(&format!("locks.{name}."), lock)));
+        }
         for (mode, mode_name) in LOCK_MODES.into_iter().filter(|row| row.0 == LockMode::Write || lock.kind.has_readers()) {
             let prefix = format!("locks.{name}.{mode_name}.");
             metrics.extend(LOCK_WAIT_METRICS.iter().map(|row| row.of(&prefix, lock.waits(mode))));

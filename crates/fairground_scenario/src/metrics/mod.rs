@@ -1,16 +1,20 @@
 //! The named numbers of a run: each is a row of a table, beside what it is measured on. `fairground list metrics` shows all rows.
 
 mod locks;
+mod parts;
 mod quota;
 
 pub use locks::{LOCK_MODES, LockOutcome};
+pub(crate) use parts::OTHER;
+pub use parts::{PartOutcome, PartRow};
 pub use quota::{QuotaRow, quota_rows};
 
 use fairground_metrics::latency::RUN_METRICS;
 use fairground_metrics::{Better, Histogram, MarkerReport, Metric, MetricRow, PlatHistogram, RunReport, RunStats, Unit};
 use fairground_model::{Instr, MarkerUnit, TaskSet};
 use fairground_stdx::{Id, Instant, MarkerId, Ns, TaskId};
-use locks::{ALL_LOCKS_METRICS, LOCK_METRICS, LOCK_TASK_METRICS, LOCK_WAIT_METRICS, lock_metrics};
+use locks::{ALL_LOCKS_METRICS, LOCK_METRICS, LOCK_TASK_METRICS, LOCK_WAIT_METRICS, SPIN_METRICS, lock_metrics};
+use parts::{PART_METRICS, part_metrics};
 use quota::{QUOTA_METRICS, quota_metrics};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,11 +23,19 @@ use std::ops::Range;
 const MAX_TASKS_WITH_METRICS: usize = 64;
 
 /// All named numbers of a run of `tasks`.
-pub fn metrics(report: &RunReport, tasks: &TaskSet, locks: &LockOutcome, quotas: &[QuotaRow]) -> Vec<Metric> {
+pub fn metrics(
+    report: &RunReport,
+    tasks: &TaskSet,
+    locks: &LockOutcome,
+    parts: &PartOutcome,
+    quotas: &[QuotaRow],
+) -> Vec<Metric> {
     let mut metrics = report.metrics();
     for (marker, spec) in tasks.markers.iter_enumerated() {
         let marked = Marked::new(report, tasks, marker);
-        let rows = MARKER_METRICS.iter().filter_map(|row| Some((row, (row.value)(&marked)?)));
+        // That something happened has no size.
+        let tells = |row: &&MarkerRow| spec.unit != MarkerUnit::Event || ["count", "per_second"].contains(&row.name);
+        let rows = MARKER_METRICS.iter().filter(tells).filter_map(|row| Some((row, (row.value)(&marked)?)));
         metrics.extend(rows.map(|(row, value)| {
             let (unit, better) = row.unit.unwrap_or(marked.unit());
             Metric::new(format!("{}.{}", spec.name, row.name), value, unit, better)
@@ -47,6 +59,7 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet, locks: &LockOutcome, quotas:
         }
     }
     metrics.extend(lock_metrics(locks));
+    metrics.extend(part_metrics(parts));
     metrics.extend(quota_metrics(tasks, quotas));
     metrics
 }
@@ -54,7 +67,7 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet, locks: &LockOutcome, quotas:
 /// The metrics that a run of `tasks` will have, with value 0.
 pub fn metrics_to_come(tasks: &TaskSet) -> Vec<Metric> {
     let nothing = RunStats::new(Instant::ZERO, 1).finish(Instant::ZERO);
-    metrics(&nothing, tasks, &LockOutcome::nothing(tasks), &[])
+    metrics(&nothing, tasks, &LockOutcome::nothing(tasks), &PartOutcome::nothing(tasks), &[])
 }
 
 /// Names told apart: the second of a name is `NAME#2`, and so on.
@@ -93,9 +106,11 @@ pub fn described() -> Vec<Described> {
     all.extend(rows("tasks.TASK.", &TASK_METRICS));
     all.extend(rows("tasks.TASK.slack_us.", &TASK_LEFT_METRICS));
     all.extend(rows("locks.LOCK.", &LOCK_METRICS));
+    all.extend(rows("locks.SPIN_LOCK.", &SPIN_METRICS));
     all.extend(rows("locks.LOCK.MODE.", &LOCK_WAIT_METRICS));
     all.extend(rows("tasks.TASK.", &LOCK_TASK_METRICS));
     all.extend(rows("", &ALL_LOCKS_METRICS));
+    all.extend(rows("parts.PART.", &PART_METRICS));
     all.extend(rows("quota.GROUP.", &QUOTA_METRICS));
     all
 }
@@ -152,9 +167,9 @@ impl Marked {
         let held = match kind {
             MarkerUnit::WholeUs => Some(1000),
             MarkerUnit::PerSecond => Some(1),
-            MarkerUnit::Ns | MarkerUnit::Left | MarkerUnit::Count | MarkerUnit::EachUs => None,
+            MarkerUnit::Ns | MarkerUnit::Left | MarkerUnit::Count | MarkerUnit::Event | MarkerUnit::EachUs => None,
         };
-        let per_second = (kind == MarkerUnit::Count).then(|| {
+        let per_second = matches!(kind, MarkerUnit::Count | MarkerUnit::Event).then(|| {
             let end = Instant::ZERO + report.length;
             let (from, to) = tasks.window.unwrap_or((Instant::ZERO, end));
             let length = to.min(end).max(from).since(from);
@@ -169,7 +184,7 @@ impl Marked {
         match self.kind {
             MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs => (Unit::Us, Better::Lower),
             MarkerUnit::Left => (Unit::Us, Better::Higher),
-            MarkerUnit::Count => (Unit::Count, Better::Neither),
+            MarkerUnit::Count | MarkerUnit::Event => (Unit::Count, Better::Neither),
             MarkerUnit::PerSecond => (Unit::Count, Better::Higher),
         }
     }

@@ -4,11 +4,12 @@
 //! enter             leave              kernel 1ms         nopreempt 1ms      irqoff 1ms..2ms
 //! cond-resched      might-sleep        lock L read        lock L write       lock L        unlock L      downgrade L
 //! locks = { mmap = "rwsem", m = "mutex fifo", c = "percpu-rwsem 10ms", f = "futex" }
+//! locks = { s = "spin", t = "spin rounds 10..1000 round 50ns sleep 1ms..1s", u = "spin rounds 100 no-sleep" }
 //! ```
 
-use crate::nouns::step_args::{Names, length, named, run_between};
+use crate::nouns::step_args::{Names, between, length, named, run_between};
 use crate::text::Wrong;
-use fairground_model::{Instr, LockKind, LockMode, LockSpec, Mode, RCU_SYNC_DELAY};
+use fairground_model::{Instr, LockKind, LockMode, LockSpec, Mode, RCU_SYNC_DELAY, SpinSpec};
 use fairground_stdx::{Id, LockId, Ns};
 
 /// The steps that [`read`] knows.
@@ -67,13 +68,18 @@ fn take(value: &str, names: &Names) -> Result<Instr, Wrong> {
 /// A lock as it is declared: its kind, and what differs from the kernel's habits.
 pub(crate) fn declared(name: &str, text: &str) -> Result<LockSpec, Wrong> {
     let mut words = text.split_whitespace();
+    if let Some(habits) =
+        text.trim_start().strip_prefix("spin").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    {
+        return spin_habits(habits).map(|spec| LockSpec::new(name, LockKind::Spin(spec)));
+    }
     let kind = match words.next() {
         Some("rwsem") => LockKind::Rwsem,
         Some("percpu-rwsem") => LockKind::PercpuRwsem { rcu_sync: RCU_SYNC_DELAY },
         Some("mutex") => LockKind::Mutex,
         Some("futex") => LockKind::Futex,
         _ => {
-            let hint = "Kinds of locks are rwsem, percpu-rwsem, mutex and futex: `locks = { l = \"rwsem\" }`.";
+            let hint = "Kinds of locks are rwsem, percpu-rwsem, mutex, futex and spin: `locks = { l = \"rwsem\" }`.";
             return Err((format!("`{text}` is no lock"), hint.to_string()));
         }
     };
@@ -93,8 +99,49 @@ pub(crate) fn declared(name: &str, text: &str) -> Result<LockSpec, Wrong> {
     Ok(spec)
 }
 
+/// What stands behind `spin`: pairs of a word and its value, and `no-sleep`.
+fn spin_habits(text: &str) -> Result<SpinSpec, Wrong> {
+    let hint = "Write `spin` alone for what PostgreSQL does, or some of `rounds 10..1000`, `round 50ns`, `sleep 1ms..1s`, `no-sleep` behind it.";
+    let wrong = |message: String| (message, hint.to_string());
+    let mut spec = SpinSpec::POSTGRES;
+    let mut words = text.split_whitespace();
+    while let Some(word) = words.next() {
+        if word == "no-sleep" {
+            spec.sleep = None;
+            continue;
+        }
+        if !["rounds", "round", "sleep"].contains(&word) {
+            return Err(wrong(format!("a spin is not `{word}`")));
+        }
+        let value = words.next().ok_or_else(|| wrong(format!("`{word}` without a value")))?;
+        match word {
+            "rounds" => {
+                let (low, high) = value.split_once("..").unwrap_or((value, value));
+                let count = |text: &str| text.parse::<u32>().map_err(|_| wrong(format!("`{text}` is no number of rounds")));
+                spec.rounds = (count(low)?, count(high)?);
+            }
+            "round" => spec.round = length(value)?,
+            _ => spec.sleep = Some(between(value)?),
+        }
+    }
+    match spec.wrong() {
+        Some(what) => Err(wrong(what.to_string())),
+        None => Ok(spec),
+    }
+}
+
+fn spin_text(spec: &SpinSpec) -> String {
+    let (low, high) = spec.rounds;
+    let rounds = if low == high { low.to_string() } else { format!("{low}..{high}") };
+    let sleep = spec.sleep.map_or("no-sleep".to_string(), |(first, longest)| format!("sleep {first}..{longest}"));
+    format!("spin rounds {rounds} round {} {sleep}", spec.round)
+}
+
 /// A lock as [`declared`] reads it.
 pub(crate) fn declaration(spec: &LockSpec) -> String {
+    if let LockKind::Spin(spin) = &spec.kind {
+        return spin_text(spin);
+    }
     let habits = match (spec.spin, spec.steal) {
         _ if !matches!(spec.kind, LockKind::Rwsem | LockKind::Mutex) => "",
         (true, true) => "",
@@ -104,7 +151,7 @@ pub(crate) fn declaration(spec: &LockSpec) -> String {
     };
     let delay = match spec.kind {
         LockKind::PercpuRwsem { rcu_sync } => format!(" {rcu_sync}"),
-        LockKind::Rwsem | LockKind::Mutex | LockKind::Futex => String::new(),
+        _ => String::new(),
     };
     format!("{}{habits}{delay}", spec.kind.name())
 }
@@ -158,12 +205,28 @@ mod tests {
             assert_eq!(declaration(&declared("l", text).unwrap()), text);
         }
         assert_eq!(declaration(&declared("l", "percpu-rwsem").unwrap()), "percpu-rwsem 10ms");
+        for text in ["spin rounds 20 round 1us no-sleep", "spin rounds 10..1000 round 50ns sleep 1ms..1s"] {
+            assert_eq!(declaration(&declared("l", text).unwrap()), text);
+        }
+        assert_eq!(declared("l", " spin").unwrap().kind, LockKind::Spin(SpinSpec::POSTGRES));
+        assert_eq!(
+            declared("l", "spin sleep 2ms").unwrap().kind,
+            LockKind::Spin(SpinSpec { sleep: Some((Ns::from_ms(2), Ns::from_ms(2))), ..SpinSpec::POSTGRES })
+        );
         for (text, part) in [
             ("", "is no lock"),
             ("spinlock", "`spinlock` is no lock"),
             ("futex fifo", "a futex is not `fifo`"),
             ("mutex fast", "a mutex is not `fast`"),
             ("percpu-rwsem soon", "`soon`"),
+            ("spin fast", "a spin is not `fast`"),
+            ("spin rounds", "`rounds` without a value"),
+            ("spin rounds few", "`few` is no number of rounds"),
+            ("spin rounds 0", "0 rounds before a sleep"),
+            ("spin rounds 9..8", "the rounds end before they begin"),
+            ("spin round 0ns", "a round of 0"),
+            ("spin sleep 0ms..1s", "a sleep of 0"),
+            ("spin sleep 2s..1s", "ends before it begins"),
         ] {
             let wrong = declared("l", text).unwrap_err();
             assert!(wrong.0.contains(part), "{wrong:?}");

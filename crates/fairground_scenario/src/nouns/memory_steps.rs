@@ -70,7 +70,7 @@ fn constant(text: &str) -> Result<u64, Wrong> {
     text.parse().map_err(wrong)
 }
 
-fn number(text: &str) -> Result<Value, Wrong> {
+pub(crate) fn number(text: &str) -> Result<Value, Wrong> {
     match text.starts_with('r') {
         true => register(text).map(Value::Reg),
         false => constant(text).map(Value::Const),

@@ -12,6 +12,8 @@ pub(crate) mod groups;
 pub(crate) mod lock_steps;
 pub(crate) mod machine;
 pub(crate) mod memory_steps;
+pub(crate) mod page_steps;
+pub(crate) mod part_steps;
 pub mod profile;
 pub(crate) mod step_args;
 pub(crate) mod step_labels;

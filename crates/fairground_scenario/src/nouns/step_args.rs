@@ -11,6 +11,10 @@ pub(crate) struct Names {
     pub(crate) tasks: Vec<String>,
     pub(crate) pipes: Vec<String>,
     pub(crate) words: Vec<String>,
+    pub(crate) pools: Vec<String>,
+    /// Marks in the order of their markers, and parts of programs.
+    pub(crate) marks: Vec<String>,
+    pub(crate) parts: Vec<String>,
     /// Locks, each with its kind.
     pub(crate) locks: Vec<(String, LockKind)>,
     pub(crate) groups: Vec<String>,
@@ -57,6 +61,7 @@ pub(crate) fn named(name: &str, names: &[String], what: &str) -> Result<usize, W
             Some(near) => format!("Did you mean `{near}`?"),
             None if what == "pipe" => "Declare it beside the tasks: `pipes = { p = 16 }`, the messages that fit.".to_string(),
             None if what == "lock" => "Declare it beside the tasks: `locks = { l = \"rwsem\" }`, its kind.".to_string(),
+            None if what == "pool" => "Declare it beside the tasks: `pools = { p = \"1000 x 64B\" }`, its entries.".to_string(),
             None if what == "word" => "Declare it beside the tasks: `words = { w = 0 }`, what it holds at first.".to_string(),
             None => "Name a task of the same workload that has `forked = true`.".to_string(),
         };

@@ -11,11 +11,11 @@
 //!
 //! A step may have a name, to which others jump; a name alone is that of the next step. Written back, jumps have numbers.
 //!
-//! [`memory_steps`] and [`lock_steps`] have more.
+//! [`memory_steps`], [`lock_steps`], [`page_steps`] and [`part_steps`] have more.
 
 use super::step_args::{Names, between, length, named, numbered, register, run_between};
 use super::step_labels::{Labels, labels, target, unlabelled};
-use super::{cgroup, clamps, lock_steps, memory_steps};
+use super::{cgroup, clamps, lock_steps, memory_steps, page_steps, part_steps};
 use crate::nouns::words;
 use crate::text::Wrong;
 use crate::text::fields::Spanned;
@@ -141,6 +141,8 @@ fn instr(text: &str, names: &Names, labels: &Labels<'_>) -> Result<Instr, Wrong>
         "repeat" => repeat(value, labels),
         _ => memory_steps::read(verb, value, names, labels)
             .or_else(|| lock_steps::read(verb, value, names))
+            .or_else(|| page_steps::read(verb, value, names))
+            .or_else(|| part_steps::read(verb, value, names))
             .unwrap_or_else(|| plain(verb, value)),
     }
 }
@@ -161,6 +163,7 @@ fn plain(verb: &str, value: &str) -> Result<Instr, Wrong> {
         }
         _ => {
             let verbs = VERBS.into_iter().chain(memory_steps::VERBS).chain(lock_steps::VERBS);
+            let verbs = verbs.chain(page_steps::VERBS).chain(part_steps::VERBS);
             return Err((format!("unknown step `{verb}`"), nearest::hint(verb, "Steps", verbs)));
         }
     };
@@ -267,6 +270,8 @@ pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
         | Instr::FutexWake { .. }
         | Instr::JumpByChance { .. }
         | Instr::JumpIf { .. } => return memory_steps::text(instr, names),
+        Instr::MarkValue { .. } | Instr::Part { .. } => return part_steps::text(instr, names),
+        Instr::PageFault { .. } | Instr::Touch { .. } => return page_steps::text(instr, names),
         Instr::Enter
         | Instr::Leave
         | Instr::CondResched
@@ -288,7 +293,6 @@ pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
         | Instr::Add { .. }
         | Instr::MarkSince { .. }
         | Instr::MarkBetween { .. }
-        | Instr::MarkValue { .. }
         | Instr::JumpIfBefore { .. } => return None,
     })
 }
@@ -303,6 +307,9 @@ mod tests {
             tasks: vec!["a task".to_string(), "child".to_string()],
             pipes: vec!["p".to_string(), "r1 r2".to_string()],
             words: vec!["w".to_string(), "a word".to_string()],
+            marks: vec!["done".to_string()],
+            parts: vec!["parse".to_string()],
+            pools: vec!["p".to_string(), "a read".to_string()],
             locks: vec![("sem".to_string(), LockKind::Rwsem), ("a mutex".to_string(), LockKind::Mutex)],
             groups: vec!["/web".to_string(), "/web/api".to_string()],
         }
@@ -339,6 +346,15 @@ mod tests {
             "getcpu r3",
             "index r7",
             "if 1/16 to 0",
+            "mark done",
+            "part parse",
+            "part other",
+            "fault 2us",
+            "fault 1us..2us",
+            "touch p r3",
+            "touch p 17 read",
+            "touch a read r0",
+            "touch a read r0 read",
             "time-of-day r3",
             "load w r0",
             "load a word[r1] r0",
@@ -470,6 +486,13 @@ mod tests {
             ("if 1/0 to 0", "`1/0` is no chance"),
             ("if 1/x to 0", "`1/x` is no chance"),
             ("index 7", "`7` is no register"),
+            ("mark", "`` is no name of a mark or part"),
+            ("part a b", "`a b` is no name of a mark or part"),
+            ("fault", "``"),
+            ("fault 2us..1us", "ends before it begins"),
+            ("touch p", "`touch p` is incomplete"),
+            ("touch q r0", "no pool of this workload is called `q`"),
+            ("touch p r8", "`r8` is no register"),
             ("nice 99", "nice 99 does not exist"),
             ("lock sim read", "no lock of this workload is called `sim`"),
             ("lock sem", "`lock sem` without a mode"),

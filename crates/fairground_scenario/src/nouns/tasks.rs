@@ -13,6 +13,7 @@ use crate::nouns::lock_steps;
 use crate::nouns::step_args::Names;
 use crate::nouns::steps;
 use crate::nouns::words;
+use crate::nouns::{page_steps, part_steps};
 use crate::text::Wrong;
 use crate::text::fields::{Fields, Spanned};
 use fairground_model::{
@@ -33,6 +34,8 @@ pub(crate) struct Declared<'t> {
     pub(crate) pipes: Option<Fields<'t>>,
     /// Words of shared memory, each with what it holds at first.
     pub(crate) words: Option<Fields<'t>>,
+    /// Memory that is touched, each with its entries.
+    pub(crate) pools: Option<Fields<'t>>,
     /// Locks, each with its kind.
     pub(crate) locks: Option<Fields<'t>>,
     /// How long an uninterruptible wait may last.
@@ -47,6 +50,8 @@ pub(crate) struct Listed {
     pub(crate) sessions: Vec<Option<String>>,
     /// Where each stands.
     pub(crate) spans: Vec<Range<usize>>,
+    /// Where each pool stands.
+    pub(crate) pool_spans: Vec<Range<usize>>,
 }
 
 /// Reads the rows, and the pipes and words that their steps name, into a task set that has the `groups` of the scenario. A
@@ -81,6 +86,19 @@ pub(crate) fn read(
         set.words.push(value.unwrap_or(0));
         names.words.push(name.value.to_string());
     }
+    let mut pool_spans = Vec::new();
+    for (name, item) in declared.pools.map(|mut table| table.free()).unwrap_or_default() {
+        let found = page_steps::declared(name.value, item.as_str().unwrap_or_default());
+        let Some(pool) = m.keep(found.map_err(|(message, hint)| (format!("pool `{}`: {message}", name.value), hint)), &name.span)
+        else {
+            // Steps may name it all the same.
+            names.pools.push(name.value.to_string());
+            continue;
+        };
+        pool_spans.push(name.span);
+        names.pools.push(pool.name.clone());
+        set.pools.push(pool);
+    }
     for (name, item) in declared.locks.map(|mut table| table.free()).unwrap_or_default() {
         let text = item.as_str().unwrap_or_default();
         let spec = lock_steps::declared(name.value, text).unwrap_or_else(|(message, hint)| {
@@ -93,13 +111,23 @@ pub(crate) fn read(
     if let Some(time) = declared.hung_task_timeout {
         set.hung_task_timeout = m.keep(lock_steps::hung_task_timeout(time.value), &time.span);
     }
+    part_steps::collect(&rows, &mut names, &mut set);
+    let mut alone = Vec::new();
     for row in rows {
         let span = row.span();
+        let processes = row.raw().get("processes").and_then(toml_edit::Item::as_bool) == Some(true);
         let session = read_row(row, &names, default, &mut set, m);
         sessions.resize(set.tasks.len(), session);
         spans.resize(set.tasks.len(), span);
+        alone.resize(set.tasks.len(), processes);
     }
-    Listed { set, sessions, spans }
+    // Behind the numbers that rows name, each has one of its own.
+    let mut next = set.tasks.iter().map(|task| task.mm + 1).max().unwrap_or(0);
+    for (task, _) in set.tasks.iter_mut().zip(&alone).filter(|row| *row.1) {
+        task.mm = next;
+        next += 1;
+    }
+    Listed { set, sessions, spans, pool_spans }
 }
 
 /// The names of all tasks that the rows will make, as `count` says: a step may fork a task of a later row.
@@ -183,7 +211,17 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
         }
         spec.start = Start::Forked;
     }
+    let alone = row.boolean("processes", &mut inner).filter(|alone| alone.value);
     if let Some(mm) = row.natural("mm", &mut inner) {
+        if let Some(alone) = alone {
+            keep(
+                Err((
+                    "`processes` beside `mm`".to_string(),
+                    "Each has an address space of its own: leave one of both out.".to_string(),
+                )),
+                alone.span,
+            );
+        }
         let wrong = || (format!("`mm = {}`", mm.value), format!("Address spaces are numbered from 0 to {}.", MAX_COUNT - 1));
         let number = u32::try_from(mm.value).ok().filter(|&number| u64::from(number) < MAX_COUNT);
         keep(number.ok_or_else(wrong).map(|number| spec.mm = number), mm.span);
@@ -288,8 +326,9 @@ mod tests {
         let default = groups.set().groups.ids().next();
         let words = Fields::new(&table, 0..0, "workload").table("words", &mut m);
         let locks = Fields::new(&table, 0..0, "workload").table("locks", &mut m);
+        let pools = Fields::new(&table, 0..0, "workload").table("pools", &mut m);
         let hung_task_timeout = Fields::new(&table, 0..0, "workload").time("hung_task_timeout", &mut m);
-        (read(rows, Declared { pipes, words, locks, hung_task_timeout }, &groups, default, &mut m).set, m)
+        (read(rows, Declared { pipes, words, pools, locks, hung_task_timeout }, &groups, default, &mut m).set, m)
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub struct Workload {
     pub(crate) span: Option<Range<usize>>,
     /// Where its tasks stand there by their rows; empty if they are not written out.
     task_spans: Vec<Range<usize>>,
+    /// Where its pools stand there by their rows.
+    pub(crate) pool_spans: Vec<Range<usize>>,
     /// What was assumed when it was read.
     pub notes: Vec<String>,
     /// What it is made of, if it is a service.
@@ -160,6 +162,7 @@ impl Workload {
             canonical,
             span: None,
             task_spans: Vec::new(),
+            pool_spans: Vec::new(),
             notes: Vec::new(),
             service: None,
             sessions: Vec::new(),
@@ -225,6 +228,7 @@ fn read_row(
     let pipes = row.table("pipes", m);
     let shared = row.table("words", m);
     let locks = row.table("locks", m);
+    let pools = row.table("pools", m);
     let hung_task_timeout = row.time("hung_task_timeout", m);
     if let Some(record) = row.text("housekeeping", m) {
         let message = "`housekeeping` names a recording, which is no part of a scenario file";
@@ -237,7 +241,7 @@ fn read_row(
         m.at(row.span(), "a workload comes from exactly one place", PLACES);
         return None;
     }
-    for (what, table) in [("pipes", &pipes), ("words", &shared), ("locks", &locks)] {
+    for (what, table) in [("pipes", &pipes), ("words", &shared), ("pools", &pools), ("locks", &locks)] {
         if let (Some(table), true) = (table, listed.is_empty()) {
             let hint = "They are named by the steps of tasks that are written out.";
             m.at(table.span(), format!("`{what}` without `tasks`"), hint);
@@ -262,12 +266,12 @@ fn read_row(
         read_trace(&trace, digest, place, m)
     } else {
         let mut table = |key| row.item(key).map(|item| format!("{key} = {}\n", canonical::of_item(item))).unwrap_or_default();
-        let mut text = table("pipes") + &table("words") + &table("locks") + &table("hung_task_timeout");
+        let mut text = table("pipes") + &table("words") + &table("pools") + &table("locks") + &table("hung_task_timeout");
         text.push_str(&format!("tasks = {}\n", row.item("tasks").map(canonical::of_item).unwrap_or_default()));
-        let declared = tasks::Declared { pipes, words: shared, locks, hung_task_timeout };
+        let declared = tasks::Declared { pipes, words: shared, pools, locks, hung_task_timeout };
         let listed = tasks::read(listed, declared, place.groups, group, m);
-        let (sessions, task_spans) = (listed.sessions, listed.spans);
-        Some(Workload { sessions, task_spans, ..Workload::new("tasks", listed.set, text) })
+        let (sessions, task_spans, pool_spans) = (listed.sessions, listed.spans, listed.pool_spans);
+        Some(Workload { sessions, task_spans, pool_spans, ..Workload::new("tasks", listed.set, text) })
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 
+mod program;
 mod quota;
 
 const GOOD: &str = "

@@ -10,6 +10,7 @@ use crate::nouns::lock_steps;
 use crate::nouns::step_args::Names;
 use crate::nouns::steps;
 use crate::nouns::words;
+use crate::nouns::{page_steps, part_steps};
 use crate::text::canonical::{self, key, quoted};
 use fairground_model::cgroup::ROOT;
 use fairground_model::task_set::DEFAULT_TIMER_SLACK;
@@ -52,6 +53,12 @@ pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
         let held = names.words.iter().zip(setup.tasks.words.iter());
         let rows: Vec<String> = held.map(|(name, value)| format!("{} = {value}", key(name))).collect();
         text.push_str(&format!("words = {{ {} }}\n", rows.join(", ")));
+    }
+    if !names.pools.is_empty() {
+        let rows = names.pools.iter().zip(setup.tasks.pools.iter());
+        let rows: Vec<String> =
+            rows.map(|(name, pool)| format!("{} = {}", key(name), quoted(&page_steps::declaration(pool)))).collect();
+        text.push_str(&format!("pools = {{ {} }}\n", rows.join(", ")));
     }
     if !names.locks.is_empty() {
         let rows = names.locks.iter().zip(setup.tasks.locks.iter());
@@ -97,7 +104,12 @@ fn names(setup: &Setup) -> Result<Names, Unwritable> {
     if (0..locks.len()).any(|row| locks[..row].iter().any(|lock| lock.0 == locks[row].0)) {
         return Err(Unwritable("two locks of one name".to_string()));
     }
-    Ok(Names { tasks, pipes, words, locks, groups: cgroup::paths(&setup.tasks.groups) })
+    let pools: Vec<String> = setup.tasks.pools.iter().map(|pool| pool.name.clone()).collect();
+    if (0..pools.len()).any(|row| pools[..row].contains(&pools[row])) {
+        return Err(Unwritable("two pools of one name".to_string()));
+    }
+    let (marks, parts) = (part_steps::marks_of(&setup.tasks), setup.tasks.parts.iter().cloned().collect());
+    Ok(Names { tasks, pipes, words, pools, locks, marks, parts, groups: cgroup::paths(&setup.tasks.groups) })
 }
 
 /// The row of a task. What has its default is left out.

@@ -26,6 +26,7 @@
 //!   until all readers have left.
 //! - **mutex**: waiters in order of arrival. A task may spin while the owner runs, or steal a free lock, until a waiter
 //!   that lost to it asks for a handoff.
+//! - **spin**: a lock of user space. Who finds it taken looks at it in rounds on its CPU, sleeps after a while, and looks again.
 //! - **futex**: free, it is taken in user mode. Waiters sleep, are woken one at a time, and compete.
 //!
 //! A task that is in the kernel is not stopped for quota from v6.18 on: the mark is looked at on the way to user mode.
@@ -55,6 +56,7 @@
 
 mod graph;
 mod object;
+mod spin;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -72,10 +74,12 @@ use fairground_sched::Sched;
 use fairground_stdx::{CpuId, Id, IndexVec, Instant, LockId, LogLinear, Ns, TaskId};
 use graph::Graph;
 use object::{Answer, Asker, Klock};
+use spin::Spinner;
 use stats::Account;
 
 pub use graph::Deadlock;
-pub use stats::{HolderIs, LockReport, LockWaits};
+pub use spin::HeldUp;
+pub use stats::{HolderIs, LockReport, LockWaits, SpinReport};
 
 /// How long a waiter of an rwsem lets others steal it.
 ///
@@ -98,6 +102,8 @@ struct Locker {
     since: Instant,
     /// Whether it had to wait.
     waited: bool,
+    /// What it does with spin locks of user space.
+    spinner: Spinner,
 }
 
 /// The locks of a run.
@@ -264,8 +270,15 @@ impl Simulation {
         if of_kernel && !self.klocks.in_section(task) && !self.tasks[task].kthread {
             return self.misuse_of(task, lock, Misuse::OutsideKernel);
         }
+        let spins = matches!(klock.spec.kind, LockKind::Spin(_));
+        if spins && (self.klocks.in_section(task) || self.tasks[task].kthread) {
+            return self.misuse_of(task, lock, Misuse::SpinsInKernel);
+        }
         self.klocks.use_lock(lock, self.now, &self.sched);
         self.klocks.lockers[task].since = self.now;
+        if spins {
+            return self.take_spin_lock(cpu, task, lock);
+        }
         if !of_kernel && klock_is_taken(&self.klocks.locks[lock]) {
             self.cpus[cpu].meter.count(Op::FutexOp);
             return self.syscall(cpu, Then::LockSlow { lock, mode });
@@ -362,6 +375,9 @@ impl Simulation {
         let of_kernel = self.klocks.locks[lock].spec.kind.is_of_kernel();
         let locker = &mut self.klocks.lockers[task];
         (locker.held, locker.held_of_kernel) = (locker.held - 1, locker.held_of_kernel - u32::from(of_kernel));
+        if let LockKind::Spin(_) = self.klocks.locks[lock].spec.kind {
+            self.next_look(lock, None);
+        }
         self.call_spinners(Some(lock), None);
         if of_kernel || !contended {
             return self.after_lock(cpu, self.without_entry(task));

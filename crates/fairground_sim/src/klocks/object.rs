@@ -24,6 +24,8 @@ pub(crate) struct Holder {
     pub(crate) since: Instant,
     /// Whether throttling has kept it off its CPU since then.
     pub(crate) throttled: bool,
+    /// Whether it could run since then, and had no CPU.
+    pub(crate) preempted: bool,
 }
 
 /// Who waits for a lock.
@@ -81,12 +83,14 @@ pub(crate) struct Klock {
     /// The first waiter has asked for the lock: nobody steals it any more.
     handoff: bool,
     pub(crate) closing: Option<Closing>,
+    /// How many spin for it, those that were taken off their CPUs meanwhile among them: a spin lock of user space.
+    pub(crate) spinning: u32,
 }
 
 impl Klock {
     pub(crate) fn new(spec: &LockSpec) -> Klock {
         let (holders, queue) = (Vec::with_capacity(16), VecDeque::with_capacity(16));
-        Klock { spec: spec.clone(), holders, queue, handoff: false, closing: None }
+        Klock { spec: spec.clone(), holders, queue, handoff: false, closing: None, spinning: 0 }
     }
     /// Whether `task` holds it.
     pub(crate) fn is_held_by(&self, task: TaskId) -> bool {
@@ -96,7 +100,7 @@ impl Klock {
     pub(crate) fn owner(&self) -> Option<TaskId> {
         self.holders.first().filter(|holder| holder.mode == LockMode::Write).map(|holder| holder.task)
     }
-    fn is_free(&self) -> bool {
+    pub(crate) fn is_free(&self) -> bool {
         self.holders.is_empty()
     }
     /// Whether anybody holds it or waits for it.
@@ -104,7 +108,7 @@ impl Klock {
         !self.is_free() || !self.queue.is_empty() || self.closing.is_some()
     }
     fn grant(&mut self, asker: &Asker) -> Answer {
-        self.holders.push(Holder { task: asker.task, mode: asker.mode, since: asker.now, throttled: false });
+        self.holders.push(Holder { task: asker.task, mode: asker.mode, since: asker.now, throttled: false, preempted: false });
         Answer::Got
     }
     fn wait(&mut self, asker: &Asker) -> Answer {
@@ -126,7 +130,7 @@ impl Klock {
                 false => self.wait(asker),
             },
             (LockKind::PercpuRwsem { .. }, LockMode::Write) => self.percpu_down_write(asker),
-            (LockKind::Futex, _) => match self.is_free() {
+            (LockKind::Futex | LockKind::Spin(_), _) => match self.is_free() {
                 true => self.grant(asker),
                 false => self.wait(asker),
             },
@@ -198,12 +202,12 @@ impl Klock {
         }
         match self.spec.kind {
             LockKind::Rwsem | LockKind::Mutex => self.try_lock_queued(asker),
-            LockKind::Futex if self.is_free() => {
+            LockKind::Futex | LockKind::Spin(_) if self.is_free() => {
                 self.stop_waiting(asker.task);
                 self.grant(asker)
             }
             LockKind::Futex if !self.queue.iter().any(|waiter| waiter.task == asker.task) => self.wait(asker),
-            LockKind::Futex | LockKind::PercpuRwsem { .. } => Answer::Sleep,
+            LockKind::Futex | LockKind::Spin(_) | LockKind::PercpuRwsem { .. } => Answer::Sleep,
         }
     }
 
@@ -235,6 +239,8 @@ impl Klock {
             LockKind::Rwsem => self.wake(now, woken),
             LockKind::Mutex => self.wake_first(now, woken),
             LockKind::Futex => woken.extend(self.queue.pop_front().map(|waiter| waiter.task)),
+            // Nobody is woken: who spins looks by himself.
+            LockKind::Spin(_) => {}
             LockKind::PercpuRwsem { .. } if held.mode == LockMode::Read => {
                 woken.extend(self.closing.filter(|closing| closing.drains).map(|closing| closing.task));
             }
@@ -276,7 +282,7 @@ impl Klock {
                 return true;
             }
             room -= 1;
-            holders.push(Holder { task: waiter.task, mode: LockMode::Read, since: now, throttled: false });
+            holders.push(Holder { task: waiter.task, mode: LockMode::Read, since: now, throttled: false, preempted: false });
             woken.push_back(waiter.task);
             false
         });
@@ -289,7 +295,7 @@ impl Klock {
         let Some(first) = self.queue.front().copied() else { return };
         if std::mem::take(&mut self.handoff) {
             self.queue.pop_front();
-            self.holders.push(Holder { task: first.task, mode: LockMode::Write, since: now, throttled: false });
+            self.holders.push(Holder { task: first.task, mode: LockMode::Write, since: now, throttled: false, preempted: false });
         }
         woken.push_back(first.task);
     }
@@ -304,7 +310,7 @@ impl Klock {
                 self.close(first.task, first.since);
                 return;
             }
-            self.holders.push(Holder { task: first.task, mode: LockMode::Read, since: now, throttled: false });
+            self.holders.push(Holder { task: first.task, mode: LockMode::Read, since: now, throttled: false, preempted: false });
         }
     }
 }

@@ -65,6 +65,21 @@ pub struct LockReport {
     pub longest_chain: u32,
     /// Uninterruptible waits that were longer than the limit.
     pub hung_tasks: u64,
+    /// In how many of the holds the holder was taken off its CPU, though it could run.
+    pub preempted_holds: u64,
+    /// What was spent on spinning for it in user mode.
+    pub spin: SpinReport,
+}
+
+/// What tasks spent on a spin lock of user space; nothing for other locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SpinReport {
+    /// CPU time of those who spun.
+    pub spun: Ns,
+    /// How often one that had spun long enough slept.
+    pub sleeps: u64,
+    /// For how long the holder waited for a CPU while others spun.
+    pub holder_waits: Ns,
 }
 
 impl LockReport {
@@ -80,6 +95,8 @@ impl LockReport {
             writes: LockWaits::default(),
             longest_chain: 0,
             hung_tasks: 0,
+            preempted_holds: 0,
+            spin: SpinReport::default(),
         }
     }
     /// Waits in a mode.
@@ -109,17 +126,27 @@ pub(crate) struct Account {
     waiting: [u64; 2],
     /// Whether somebody is kept waiting by another group's quota since then.
     throttled: bool,
+    /// Whether somebody spins since then.
+    spinning: bool,
 }
 
 impl Account {
     pub(crate) fn new(lock: &Klock) -> Account {
-        Account { report: LockReport::new(&lock.spec), until: Instant::ZERO, holder_is: None, waiting: [0; 2], throttled: false }
+        Account {
+            report: LockReport::new(&lock.spec),
+            until: Instant::ZERO,
+            holder_is: None,
+            waiting: [0; 2],
+            throttled: false,
+            spinning: false,
+        }
     }
 
     /// A hold is over.
     pub(crate) fn released(&mut self, held: &Holder, now: Instant) {
         self.report.holds.add(now.since(held.since).0);
         self.report.throttled_holds += u64::from(held.throttled);
+        self.report.preempted_holds += u64::from(held.preempted);
     }
 
     /// Splits the time up to now by what was the case, and looks what is the case from now on.
@@ -133,9 +160,17 @@ impl Account {
         if self.throttled {
             self.report.throttled_hold_wait += passed;
         }
-        self.until = now;
-        self.waiting = [0; 2];
-        lock.queue.iter().for_each(|waiter| self.waiting[usize::from(waiter.mode == LockMode::Write)] += 1);
+        if self.spinning && self.holder_is == Some(HolderIs::Waiting) {
+            self.report.spin.holder_waits += passed;
+        }
+        (self.until, self.spinning) = (now, lock.spinning > 0);
+        self.waiting = match lock.spec.kind.has_readers() {
+            true => {
+                let writers = lock.queue.iter().filter(|waiter| waiter.mode == LockMode::Write).count() as u64;
+                [lock.queue.len() as u64 - writers, writers]
+            }
+            false => [0, lock.queue.len() as u64],
+        };
         self.waiting[1] += u64::from(lock.closing.is_some());
         self.look_at_holders(lock, sched);
     }
@@ -145,6 +180,7 @@ impl Account {
         for holder in &mut lock.holders {
             let is = holder_is(sched, holder.task);
             self.holder_is = self.holder_is.max(Some(is));
+            holder.preempted |= is == HolderIs::Waiting;
             if is != HolderIs::Throttled {
                 continue;
             }

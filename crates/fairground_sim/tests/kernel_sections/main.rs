@@ -4,5 +4,6 @@
 mod misuse;
 mod objects;
 mod preemption;
+mod spin;
 mod support;
 mod throttled_holders;

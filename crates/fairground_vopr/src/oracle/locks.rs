@@ -8,11 +8,16 @@ use fairground_stdx::{IndexVec, LockId, TaskId};
 /// For less than this, ns, a lock may be free while all who want it sleep: a wake-up is under way, or RCU.
 const ON_ITS_WAY_NS: u64 = 100_000_000;
 
+/// So long interrupts may keep one spinner after the other from his look, ns.
+const INTERRUPTS_NS: u64 = 1_000_000;
+
 /// What was seen of the locks before.
 pub(super) struct Locks {
     specs: IndexVec<LockId, LockSpec>,
     /// Since when each is free and wanted by sleepers only.
     idle_since: IndexVec<LockId, Option<u64>>,
+    /// Since when each is free, and somebody spins for it on his CPU.
+    spun_since: IndexVec<LockId, Option<u64>>,
     /// Who waited for each before this event, oldest first, and whether somebody read.
     before: IndexVec<LockId, Before>,
 }
@@ -28,6 +33,7 @@ impl Locks {
         Locks {
             specs: specs.clone(),
             idle_since: IndexVec::filled(None, specs.len()),
+            spun_since: IndexVec::filled(None, specs.len()),
             before: IndexVec::filled(Before::default(), specs.len()),
         }
     }
@@ -36,6 +42,7 @@ impl Locks {
         for lock in self.specs.ids() {
             self.check_holders(simulation, lock).map_err(|what| format!("at {at}: lock {lock}: {what}"))?;
             self.check_order(simulation, lock).map_err(|what| format!("at {at}: lock {lock}: {what}"))?;
+            self.check_spinners(simulation, lock, at)?;
             if self.is_left_alone(simulation, lock) {
                 let since = *self.idle_since[lock].get_or_insert(at);
                 if at - since > ON_ITS_WAY_NS {
@@ -48,6 +55,21 @@ impl Locks {
         match simulation.deadlocks().first() {
             Some(deadlock) => Err(format!("at {at}: locks are taken in one order, but {deadlock:?}")),
             None => Ok(()),
+        }
+    }
+
+    /// Whoever spins on his CPU looks at a free lock within a round. Interrupts may come before that, to one after the other.
+    fn check_spinners(&mut self, simulation: &Simulation, lock: LockId, at: u64) -> Result<(), String> {
+        let LockKind::Spin(spec) = self.specs[lock].kind else { return Ok(()) };
+        let free = simulation.lock_holders(lock).next().is_none();
+        if !free || !simulation.lock_waiters(lock).any(|waiter| simulation.spins_now(waiter.0)) {
+            self.spun_since[lock] = None;
+            return Ok(());
+        }
+        let since = *self.spun_since[lock].get_or_insert(at);
+        match at - since > spec.round.0 + INTERRUPTS_NS {
+            true => Err(format!("at {at}: lock {lock} is free since {since}, somebody spins for it and does not look")),
+            false => Ok(()),
         }
     }
 
@@ -94,7 +116,8 @@ impl Locks {
 
     /// Whether nobody has a lock, and all who want it sleep.
     fn is_left_alone(&self, simulation: &Simulation, lock: LockId) -> bool {
-        if simulation.lock_holders(lock).next().is_some() {
+        // Who sleeps between two tries for a spin lock is woken by his timer alone.
+        if matches!(self.specs[lock].kind, LockKind::Spin(_)) || simulation.lock_holders(lock).next().is_some() {
             return false;
         }
         let sched = simulation.sched();

@@ -1,6 +1,7 @@
 //! A run as tables, as a document and as a page: the tables of its workloads, then those that every run has.
 
 mod page;
+mod programs;
 mod short;
 mod summary;
 mod system;
@@ -44,6 +45,8 @@ pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
     if !outcome.locks.locks.is_empty() {
         tables.extend(system::lock_tables(&outcome.locks));
     }
+    tables.extend(programs::mark_table(outcome));
+    tables.extend(programs::part_table(outcome));
     tables.extend(system::freq_table(&outcome.frequencies));
     tables.push(report::cpu_table(&outcome.report));
     tables.push(time_spent::time_spent_table(&outcome.spent));

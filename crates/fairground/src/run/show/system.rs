@@ -95,13 +95,42 @@ pub(super) fn quota_table(rows: &[QuotaRow]) -> Table {
     table
 }
 
-/// Two tables: how long locks were held; how long they were waited for, and what their holders did meanwhile.
-pub(super) fn lock_tables(outcome: &LockOutcome) -> [Table; 2] {
+/// How long locks were held; how long they were waited for, and what their holders did meanwhile; what was spent on spinning.
+pub(super) fn lock_tables(outcome: &LockOutcome) -> Vec<Table> {
     let mut holds = hold_table(&outcome.locks);
     for deadlock in &outcome.deadlocks {
         holds.note(deadlock);
     }
-    [holds, wait_table(&outcome.locks)]
+    for held_up in &outcome.held_up {
+        holds.note(held_up);
+    }
+    let spins = outcome.locks.iter().any(|lock| matches!(lock.kind, LockKind::Spin(_)));
+    let spin = Some(spin_table(&outcome.locks)).filter(|_| spins);
+    [Some(holds), Some(wait_table(&outcome.locks)), spin].into_iter().flatten().collect()
+}
+
+/// The spin locks of user space.
+fn spin_table(locks: &[LockReport]) -> Table {
+    let columns = columns![
+        left "lock", right "holds", right "contended", right "spun ms" "spun_ns", right "sleeps",
+        right "max wait ms" "wait_ns_max", right "preempted" "preempted_holds", right "holder waits ms" "holder_waits_ns",
+    ];
+    let mut table = Table::new("spin_locks", "Spin locks", columns);
+    table.grows("locks", &["spun_ns", "holder_waits_ns"]);
+    for lock in locks.iter().filter(|lock| matches!(lock.kind, LockKind::Spin(_))) {
+        table.push(vec![
+            lock.name.clone().into(),
+            lock.holds.count().into(),
+            lock.writes.contended.into(),
+            Cell::ms(lock.spin.spun.0),
+            lock.spin.sleeps.into(),
+            Cell::ms(lock.writes.times.max()),
+            lock.preempted_holds.into(),
+            Cell::ms(lock.spin.holder_waits.0),
+        ]);
+    }
+    table.note("spun: CPU time of those who spun; preempted: holds in which the holder was off its CPU, though it could run; holder waits: for how long it was so while others spun");
+    table
 }
 
 fn hold_table(locks: &[LockReport]) -> Table {
