@@ -21,6 +21,7 @@ pub mod irq_noise;
 pub mod management;
 pub mod netperf;
 pub mod periodic;
+mod pgbench;
 pub mod press;
 pub mod recorded;
 pub mod registry;

@@ -17,6 +17,7 @@ static WORKLOADS: &[Workload] = &[
     crate::irq_noise::WORKLOAD,
     crate::management::WORKLOAD,
     crate::periodic::WORKLOAD,
+    crate::pgbench::WORKLOAD,
     crate::netperf::WORKLOAD,
     crate::press::WORKLOAD,
     crate::sched_pipe::WORKLOAD,

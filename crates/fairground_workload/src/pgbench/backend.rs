@@ -1,0 +1,74 @@
+//! A backend: it takes a statement, works on it, and answers.
+
+use super::{ANSWER, Link, STATEMENT, Script, Shared};
+use crate::param::Values;
+use fairground_model::{Arithmetic, Instr, LockMode, Mode, Program, Value};
+use fairground_stdx::Ns;
+
+/// A system call of the backend takes so long beside its entry and exit; a guess.
+const CALL: (Ns, Ns) = (Ns::from_us(1), Ns::from_us(2));
+/// Reading a buffer from the page cache takes so long, a copy of 8 KiB; a guess.
+const PREAD: (Ns, Ns) = (Ns::from_us(3), Ns::from_us(5));
+/// What is done under the lock, before and after the descriptor is touched; a guess.
+const UNDER_LOCK: Ns = Ns(100);
+/// The first register of the number of a buffer.
+const BUFFER: u8 = 0;
+
+/// Its program.
+pub(super) fn code(link: &Link, shared: &Shared, script: &Script, values: &Values) -> Program {
+    let mut program = Program::default();
+    for statement in 0..script.statements {
+        program.push(Instr::Recv { sock: link.statements[1], bytes: STATEMENT });
+        let victims = if statement == script.reads { values.count("victims") } else { 0 };
+        work(&mut program, values, victims, shared);
+        let is_last = statement + 1 == script.statements;
+        if let Some(commit) = script.commit.filter(|_| is_last) {
+            program.push(Instr::Enter);
+            program.push(Instr::Io { time: commit });
+            program.push(Instr::Leave);
+        }
+        program.push(Instr::Store { word: link.answered.into(), value: Value::Const(1) });
+        program.push(Instr::Send { sock: link.answers[1], bytes: ANSWER });
+    }
+    program.push(Instr::Jump { to: 0 });
+    program
+}
+
+/// Computing and system calls in turn, drawn between two and four thirds of half their mean each; buffers in the middle.
+fn work(program: &mut Program, values: &Values, victims: u64, shared: &Shared) {
+    let stretches = values.count("calls") + 1;
+    let mean = values.time("statement").0 / stretches;
+    let (low, high) = (Ns((mean * 2 / 3).max(1)), Ns((mean * 4 / 3).max(1)));
+    for stretch in 0..stretches {
+        program.push(Instr::RunBetween { low, high, mode: Mode::User });
+        if stretch == stretches / 2 {
+            (0..victims).for_each(|_| victim(program, shared));
+        }
+        if stretch + 1 < stretches {
+            call(program, CALL);
+        }
+    }
+}
+
+fn call(program: &mut Program, (low, high): (Ns, Ns)) {
+    program.push(Instr::Enter);
+    program.push(Instr::RunBetween { low, high, mode: Mode::Kernel });
+    program.push(Instr::Leave);
+}
+
+/// StrategyGetBuffer() of PostgreSQL up to 18 as long as the free list has buffers: under the lock it reads and writes the descriptor of
+/// the first one. Then the buffer is read.
+fn victim(program: &mut Program, shared: &Shared) {
+    let word = shared.first_free.into();
+    program.push(Instr::Lock { lock: shared.lock, mode: LockMode::Write });
+    program.push(Instr::Load { word, into: BUFFER });
+    program.push(Instr::Calculate { reg: BUFFER, by: Arithmetic::Plus, value: Value::Const(1) });
+    program.push(Instr::Store { word, value: Value::Reg(BUFFER) });
+    program.push(Instr::Run { work: UNDER_LOCK, mode: Mode::User });
+    for write in [false, true] {
+        program.push(Instr::Touch { pool: shared.descriptors, entry: Value::Reg(BUFFER), write });
+    }
+    program.push(Instr::Run { work: UNDER_LOCK, mode: Mode::User });
+    program.push(Instr::Unlock { lock: shared.lock });
+    call(program, PREAD);
+}
