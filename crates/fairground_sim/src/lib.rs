@@ -88,10 +88,10 @@ mod timers;
 mod turns;
 mod wake;
 
-pub use ending::{Ending, Misuse, RunEnd, Stopped};
+pub use ending::{Counts, Ending, Misuse, RunEnd, Stopped};
 pub use klocks::{Deadlock, HeldUp, HolderIs, LockReport, LockWaits, MAX_TASKS_TOLD_APART, SpinReport};
 pub use other_core::{CpuFlags, Entry, LeadingCore, Led, LedFrequency, OtherCore, Site};
 pub use parts::PartTimes;
 pub use queue::QueueKind;
-pub use simulation::{Counts, FIRST_PID, Flow, Setup, Simulation};
+pub use simulation::{FIRST_PID, Flow, Setup, Simulation};
 pub use task::GaveWay;

@@ -3,7 +3,7 @@
 use crate::cache::Caches;
 use crate::check::check;
 use crate::cpu::{Cpu, Doing, Then};
-use crate::ending::{Ending, RunEnd, Stopped};
+use crate::ending::{Counts, Ending, RunEnd, Stopped};
 use crate::faults::Pages;
 use crate::idle::IdleDevice;
 use crate::klocks::Klocks;
@@ -45,26 +45,6 @@ pub struct Setup {
     pub duration: Ns,
     /// Whether every invariant is checked again and again: slow, for tests.
     pub paranoid: bool,
-}
-
-/// What happened, in numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
-    /// Ticks.
-    pub ticks: u64,
-    /// Context switches.
-    pub switches: u64,
-    /// Wake-ups.
-    pub wakeups: u64,
-    /// Migrations.
-    pub migrations: u64,
-}
-
-impl Counts {
-    /// Ticks, context switches and wake-ups: the events by which speed is measured.
-    pub fn events(&self) -> u64 {
-        self.ticks + self.switches + self.wakeups
-    }
 }
 
 /// Whether there is more to do.

@@ -24,7 +24,8 @@ pub(crate) fn memory(dice: &mut Dice, duration: Ns, set: &mut TaskSet) {
         set.pools.push(PoolSpec { name: format!("pool{row}"), entries, entry_bytes, page });
     }
     // A scenario file has no other measurements than marks.
-    let mark = set.markers.is_empty().then(|| set.markers.push(MarkerSpec { name: "marks.round".into(), unit: MarkerUnit::Event }));
+    let mark =
+        set.markers.is_empty().then(|| set.markers.push(MarkerSpec { name: "marks.round".into(), unit: MarkerUnit::Event }));
     set.parts.push("held".into());
     let spaces = dice.between(1, 4);
     for _ in 0..dice.between(2, 8) {
@@ -78,7 +79,11 @@ fn inside(dice: &mut Dice, set: &TaskSet) -> Instr {
         0 => Instr::PageFault { low: Ns(low), high: Ns(low) },
         1 => Instr::PageFault { low: Ns(low), high: Ns(low + dice.time(1, 5_000)) },
         2 => Instr::Yield,
-        3 => Instr::Touch { pool: PoolId::from_index(dice.index(set.pools.len())), entry: Value::Const(dice.time(0, 1000)), write: true },
+        3 => Instr::Touch {
+            pool: PoolId::from_index(dice.index(set.pools.len())),
+            entry: Value::Const(dice.time(0, 1000)),
+            write: true,
+        },
         _ => Instr::Touch { pool: PoolId::from_index(dice.index(set.pools.len())), entry: Value::Reg(1), write: dice.once_in(2) },
     }
 }
