@@ -79,6 +79,7 @@ pub mod queue;
 mod schedule;
 mod script;
 mod simulation;
+mod slice_ext;
 mod smt;
 mod softirq;
 mod step;
@@ -94,4 +95,5 @@ pub use other_core::{CpuFlags, Entry, LeadingCore, Led, LedFrequency, OtherCore,
 pub use parts::PartTimes;
 pub use queue::QueueKind;
 pub use simulation::{FIRST_PID, Flow, Setup, Simulation};
+pub use slice_ext::SliceExtensions;
 pub use task::GaveWay;

@@ -16,6 +16,7 @@ use crate::parts::Parts;
 use crate::pipe::Pipe;
 use crate::queue::{Class, Queue, QueueKind};
 use crate::script::{Scripted, script_of};
+use crate::slice_ext::SliceExts;
 use crate::softirq::Softirqs;
 use crate::task::{GaveWay, SimTask, Want};
 use crate::tick::{Jiffies, TickClock};
@@ -90,6 +91,7 @@ pub struct Simulation {
     pub(crate) memory: Memory,
     pub(crate) pages: Pages,
     pub(crate) parts: Parts,
+    pub(crate) slices: SliceExts,
     pub(crate) locks: Locks,
     pub(crate) klocks: Klocks,
     pub(crate) caches: Caches,
@@ -164,13 +166,14 @@ impl Simulation {
             queue: Queue::new(
                 kind,
                 machine.cpus.len(),
-                nr_timers(set.tasks.len(), set.groups.len(), &machine) + noise.len() + beside.nr_timers(),
+                nr_timers(set.tasks.len(), set.groups.len(), &machine) + noise.len() + beside.nr_timers() + machine.cpus.len(),
             ),
             noise,
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             klocks: Klocks::new(&set),
             parts: Parts::new(&set),
+            slices: SliceExts::new(&set, machine.cpus.len()),
             pages: Pages::new(&set, machine.cpus.len()),
             memory: Memory::new(set.words),
             locks: if beside.leads() { Locks::default() } else { Locks::new(&machine) },

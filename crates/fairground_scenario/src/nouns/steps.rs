@@ -270,7 +270,7 @@ pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
         | Instr::FutexWake { .. }
         | Instr::JumpByChance { .. }
         | Instr::JumpIf { .. } => return memory_steps::text(instr, names),
-        Instr::MarkValue { .. } | Instr::Part { .. } => return part_steps::text(instr, names),
+        Instr::MarkValue { .. } | Instr::Part { .. } | Instr::SliceExt { .. } => return part_steps::text(instr, names),
         Instr::PageFault { .. } | Instr::Touch { .. } => return page_steps::text(instr, names),
         Instr::Enter
         | Instr::Leave
