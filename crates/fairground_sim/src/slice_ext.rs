@@ -159,6 +159,11 @@ impl Simulation {
         self.sched.set_need_resched(cpu);
     }
 
+    /// Whether the current task of `cpu` goes on though a reschedule was due.
+    pub fn has_slice_extension(&self, cpu: CpuId) -> bool {
+        self.sched.rq(cpu).curr.is_some_and(|task| self.slices.on && self.slices.tasks[task].granted)
+    }
+
     /// How extensions went; `None` if no program asks for any.
     pub fn slice_extensions(&self) -> Option<SliceExtensions> {
         self.slices.on.then_some(self.slices.counts)

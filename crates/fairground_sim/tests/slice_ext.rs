@@ -44,6 +44,7 @@ fn counts(granted: u64, yielded: u64, expired: u64, aborted: u64) -> SliceExtens
     SliceExtensions { granted, yielded, expired, aborted }
 }
 
+/// Model: 12 T21
 #[test]
 fn an_interrupt_grants_five_microseconds_once() {
     let begun = |holder, wakes: &[u64]| run("full", holder, wakes);
@@ -55,6 +56,8 @@ fn an_interrupt_grants_five_microseconds_once() {
     assert_eq!(begun(section, &[100]), (vec![102 * US + 1], counts(1, 1, 0, 0)));
 }
 
+/// Model: 12 T22
+///
 /// Another task is woken within the extension: it ends there. The more urgent one goes first.
 #[test]
 fn a_second_request_ends_the_extension() {
@@ -62,6 +65,8 @@ fn a_second_request_ends_the_extension() {
     assert_eq!((began, counts_), (vec![113 * US, 103 * US], counts(1, 0, 0, 0)));
 }
 
+/// Model: 12 T23
+///
 /// The wake-up comes in the middle of a stretch of kernel code from 99 to 101 us.
 #[test]
 fn a_fault_grants_it_and_a_system_call_does_not() {

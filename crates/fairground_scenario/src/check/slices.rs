@@ -39,9 +39,16 @@ pub(crate) fn check_extensions(workloads: &[Workload], profile: &Profile, m: &mu
     for workload in workloads {
         let set = &workload.tasks;
         let asks = |program: &Program| program.code.iter().any(|instr| matches!(instr, Instr::SliceExt { .. }));
-        let Some((task, spec)) = set.tasks.iter_enumerated().find(|(_, spec)| asks(&set.programs[spec.program])) else { continue };
+        let Some((task, spec)) = set.tasks.iter_enumerated().find(|(_, spec)| asks(&set.programs[spec.program])) else {
+            continue;
+        };
         let message = format!("task `{}` asks for slice extensions, and profile `{}` has none", spec.name, profile.name);
-        workload.mistake(task, message, "Kernels have them from v7.0 on (rseq): choose such a profile, or leave `slice-ext` out.", m);
+        workload.mistake(
+            task,
+            message,
+            "Kernels have them from v7.0 on (rseq): choose such a profile, or leave `slice-ext` out.",
+            m,
+        );
     }
 }
 
