@@ -89,6 +89,8 @@ pub enum Step {
     Mark { marker: MarkerId, value: u64 },
     /// See [`Instr::Part`].
     Part { part: Option<PartId> },
+    /// See [`Instr::SliceExt`].
+    SliceExt { request: bool },
     /// The task ends.
     Exit,
     /// The program has touched a word that does not exist.
@@ -270,6 +272,7 @@ impl Frame {
             }
             Instr::MarkValue { marker, value } => return Some(Step::Mark { marker, value }),
             Instr::Part { part } => return Some(Step::Part { part }),
+            Instr::SliceExt { request } => return Some(Step::SliceExt { request }),
             Instr::Jump { to } => self.pc = to,
             Instr::JumpIfBefore { reg, at, to } => {
                 if self.at(reg) < at {

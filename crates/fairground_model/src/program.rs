@@ -235,6 +235,8 @@ pub enum Instr {
     MarkValue { marker: MarkerId, value: u64 },
     /// From here on its CPU time counts for this part; `None`: for none.
     Part { part: Option<PartId> },
+    /// Asks that it is not preempted for some microseconds, or says that this is not needed any more.
+    SliceExt { request: bool },
     /// Goes to instruction `to`.
     Jump { to: u32 },
     /// Goes to `to` if the register's instant lies before `at`.

@@ -178,6 +178,7 @@ impl Scenario {
             pools::check(&parts.workloads, parts.machine.as_ref(), &mut m);
             if let Some(profile) = &parts.profile {
                 slices::check(&parts.workloads, profile, &mut m);
+                slices::check_extensions(&parts.workloads, profile, &mut m);
                 clamps::check(&parts.workloads, profile, &mut m);
                 deadline::check(&parts.workloads, profile, parts.machine.as_ref(), &mut m);
                 group_life::check_files(&parts.groups, &at, &parts.workloads, profile, &mut m);
@@ -215,6 +216,7 @@ impl Scenario {
         check_tasks(&self.workloads, &self.online(), &mut m);
         pools::check(&self.workloads, Some(&self.machine), &mut m);
         slices::check(&self.workloads, &self.profile, &mut m);
+        slices::check_extensions(&self.workloads, &self.profile, &mut m);
         clamps::check(&self.workloads, &self.profile, &mut m);
         deadline::check(&self.workloads, &self.profile, Some(&self.machine), &mut m);
         group_life::check_files(&self.groups, &self.at, &self.workloads, &self.profile, &mut m);

@@ -3,6 +3,7 @@
 use crate::faults::check_pools;
 use crate::frequency::check_frequencies;
 use crate::noise::check_noise;
+use crate::slice_ext::check_slice_extensions;
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, LockKind, LockMode, LockSpec, Mistakes, PAGE_SIZE, Start, TaskSet, TimedChange};
 use fairground_sched::Profile;
@@ -55,6 +56,7 @@ pub(crate) fn check(
     check_forks(set, &mut mistakes);
     check_pipes(set, &mut mistakes);
     check_pools(machine, set, &mut mistakes);
+    check_slice_extensions(set, profile, &mut mistakes);
     check_locks(set, &mut mistakes);
     check_sockets(set, &mut mistakes);
     check_noise(&set.noise, &online, &mut mistakes);

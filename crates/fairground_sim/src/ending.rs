@@ -3,6 +3,26 @@
 use fairground_sched::Refused;
 use fairground_stdx::{Instant, Ns};
 
+/// What happened, in numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Ticks.
+    pub ticks: u64,
+    /// Context switches.
+    pub switches: u64,
+    /// Wake-ups.
+    pub wakeups: u64,
+    /// Migrations.
+    pub migrations: u64,
+}
+
+impl Counts {
+    /// Ticks, context switches and wake-ups: the events by which speed is measured.
+    pub fn events(&self) -> u64 {
+        self.ticks + self.switches + self.wakeups
+    }
+}
+
 /// Why a run was over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {

@@ -130,6 +130,10 @@ impl Simulation {
                 self.wake(rec, cpu, wakee, WakeFlags { sync: false, context: WakeContext::Hardirq }, AfterWake::ExpireTimers)
             }
             Timer::Period(group) => self.go_on(cpu, Then::PeriodTimer(PeriodTick::new(group))),
+            Timer::SliceExt(_) => {
+                self.slice_extension_expires(cpu);
+                self.go_on(cpu, Then::ExpireTimers)
+            }
             Timer::Hrtick(_) => self.go_on(cpu, Then::Hrtick),
             Timer::Leader(_) => {
                 self.enter(rec, cpu, Entry::Timer);

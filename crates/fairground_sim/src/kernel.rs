@@ -315,8 +315,11 @@ impl Simulation {
         match self.sched.exit_to_user(cpu) {
             UserReturn::Resched if !self.in_kernel(task) || self.preempts_in_kernel(cpu, task) => {
                 let place = if self.in_kernel(task) { GaveWay::InKernel } else { self.tasks[task].gives_way };
-                self.tasks[task].gave_way = Some(place);
-                return self.schedule(rec, cpu);
+                if !self.grants_slice_extension(cpu, task, place) {
+                    self.tasks[task].gave_way = Some(place);
+                    return self.schedule(rec, cpu);
+                }
+                return self.pay(cpu, Section::Syscall, Then::Resume);
             }
             UserReturn::ThrottleWork if !self.in_kernel(task) => return self.go_on(cpu, Then::ThrottleWork),
             _ => {}

@@ -137,6 +137,7 @@ impl Simulation {
             self.leave_cache(cpu, task);
             self.lock_owner_leaves(task);
         }
+        self.slices.left(left);
         self.parts.switch(self.now, switch.prev, switch.next);
         self.tell(cpu, Entry::Schedule { prev_state: switch.prev_state });
         left

@@ -3,7 +3,7 @@
 use crate::cache::Caches;
 use crate::check::check;
 use crate::cpu::{Cpu, Doing, Then};
-use crate::ending::{Ending, RunEnd, Stopped};
+use crate::ending::{Counts, Ending, RunEnd, Stopped};
 use crate::faults::Pages;
 use crate::idle::IdleDevice;
 use crate::klocks::Klocks;
@@ -16,6 +16,7 @@ use crate::parts::Parts;
 use crate::pipe::Pipe;
 use crate::queue::{Class, Queue, QueueKind};
 use crate::script::{Scripted, script_of};
+use crate::slice_ext::SliceExts;
 use crate::softirq::Softirqs;
 use crate::task::{GaveWay, SimTask, Want};
 use crate::tick::{Jiffies, TickClock};
@@ -45,26 +46,6 @@ pub struct Setup {
     pub duration: Ns,
     /// Whether every invariant is checked again and again: slow, for tests.
     pub paranoid: bool,
-}
-
-/// What happened, in numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
-    /// Ticks.
-    pub ticks: u64,
-    /// Context switches.
-    pub switches: u64,
-    /// Wake-ups.
-    pub wakeups: u64,
-    /// Migrations.
-    pub migrations: u64,
-}
-
-impl Counts {
-    /// Ticks, context switches and wake-ups: the events by which speed is measured.
-    pub fn events(&self) -> u64 {
-        self.ticks + self.switches + self.wakeups
-    }
 }
 
 /// Whether there is more to do.
@@ -110,6 +91,7 @@ pub struct Simulation {
     pub(crate) memory: Memory,
     pub(crate) pages: Pages,
     pub(crate) parts: Parts,
+    pub(crate) slices: SliceExts,
     pub(crate) locks: Locks,
     pub(crate) klocks: Klocks,
     pub(crate) caches: Caches,
@@ -184,13 +166,14 @@ impl Simulation {
             queue: Queue::new(
                 kind,
                 machine.cpus.len(),
-                nr_timers(set.tasks.len(), set.groups.len(), &machine) + noise.len() + beside.nr_timers(),
+                nr_timers(set.tasks.len(), set.groups.len(), &machine) + noise.len() + beside.nr_timers() + machine.cpus.len(),
             ),
             noise,
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             klocks: Klocks::new(&set),
             parts: Parts::new(&set),
+            slices: SliceExts::new(&set, machine.cpus.len()),
             pages: Pages::new(&set, machine.cpus.len()),
             memory: Memory::new(set.words),
             locks: if beside.leads() { Locks::default() } else { Locks::new(&machine) },

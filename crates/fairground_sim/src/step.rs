@@ -152,6 +152,7 @@ impl Simulation {
                 self.parts.begin(self.now, task, part);
                 self.pay(cpu, Section::Syscall, self.without_entry(task))
             }
+            Step::SliceExt { request } => self.ask_for_slice_extension(cpu, task, request),
             Step::Exit | Step::Stuck => self.exit(rec, cpu, task),
         }
     }
@@ -195,6 +196,8 @@ impl Simulation {
 
     #[inline]
     fn count_syscall(&mut self, cpu: CpuId, task: TaskId) {
+        self.tasks[task].gives_way = GaveWay::AfterSyscall;
+        self.syscall_ends_slice_extension(cpu, task);
         if !self.klocks.in_section(task) {
             self.cpus[cpu].meter.count(Op::Syscall);
         }

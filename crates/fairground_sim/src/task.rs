@@ -60,7 +60,8 @@ impl GaveWay {
             | Step::Lock { .. }
             | Step::Unlock { .. }
             | Step::Mark { .. }
-            | Step::Part { .. } => GaveWay::InUser,
+            | Step::Part { .. }
+            | Step::SliceExt { .. } => GaveWay::InUser,
             _ => GaveWay::AfterSyscall,
         }
     }

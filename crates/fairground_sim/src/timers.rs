@@ -29,6 +29,8 @@ pub(crate) enum Timer {
     Noise(usize),
     /// One of another core that leads.
     Leader(usize),
+    /// That of a CPU which ends extensions of slices.
+    SliceExt(CpuId),
 }
 
 /// How many timers there are, but for those of noise.
@@ -84,6 +86,10 @@ impl Simulation {
                 let ours = nr_timers(self.tasks.len(), self.sched.nr_groups(), &self.machine) + self.noise.len();
                 TimerId::from_index(ours + number)
             }
+            Timer::SliceExt(cpu) => {
+                let others = nr_timers(self.tasks.len(), self.sched.nr_groups(), &self.machine) + self.noise.len();
+                TimerId::from_index(others + self.beside.nr_timers() + cpu.index())
+            }
         }
     }
 
@@ -100,7 +106,10 @@ impl Simulation {
                     Some(policy) => match policy.checked_sub(self.machine.policies.len()) {
                         None => Timer::Frequency(policy),
                         Some(noise) if noise < self.noise.len() => Timer::Noise(noise),
-                        Some(row) => Timer::Leader(row - self.noise.len()),
+                        Some(row) => match (row - self.noise.len()).checked_sub(self.beside.nr_timers()) {
+                            None => Timer::Leader(row - self.noise.len()),
+                            Some(cpu) => Timer::SliceExt(CpuId::from_index(cpu)),
+                        },
                     },
                 },
             },

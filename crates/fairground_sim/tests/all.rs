@@ -38,6 +38,7 @@ mod race;
 mod real_time;
 mod searches;
 mod single_cpu;
+mod slice_ext;
 mod smt;
 mod sockets;
 mod task_throttle;

@@ -40,6 +40,7 @@ fn faults(page: PageSize, write: bool, spaces: [u32; 2]) -> [u64; 4] {
     [Op::Exception, Op::PageFault, Op::FaultMap, Op::FaultMapHuge].map(|op| counted(&simulation, op))
 }
 
+/// Model: 12 T17
 #[test]
 fn a_process_faults_once_per_page_and_its_threads_share_what_it_has_mapped() {
     assert_eq!(faults(PageSize::K4, true, [0, 0]), [3, 3, 3, 0]);

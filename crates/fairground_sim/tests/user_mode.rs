@@ -115,14 +115,23 @@ fn a_system_call_and_a_section_end_in_a_look_at_the_flags() {
     let calls = vec![work(10 * US), Instr::SetTimerSlack { slack: Ns(0) }];
     let sections = vec![work(10 * US), Instr::Enter, Instr::Run { work: Ns(US), mode: Mode::Kernel }, Instr::Leave];
     let kernel = vec![work(10 * US), Instr::Run { work: Ns(US), mode: Mode::Kernel }];
-    let faults = vec![work(10 * US), Instr::PageFault { low: Ns(US), high: Ns(US) }];
-    for (name, spelt) in [("calls", calls), ("sections", sections), ("kernel", kernel), ("faults", faults)] {
+    for (name, spelt) in [("calls", calls), ("sections", sections), ("kernel", kernel)] {
         let (log, sleeper) = beside_a_sleeper("v6.18", "lazy", free_machine(2, 250), 2000, &for_ever(spelt));
         let waits = latencies(&log, sleeper);
         // Some wake-ups ask for nothing: the running task is protected.
         let p90 = waits[waits.len() * 9 / 10];
         assert!(p90 <= 11 * US, "{name}: p90 {p90}");
     }
+}
+
+/// Model: 12 T16
+#[test]
+fn the_exit_of_a_fault_is_a_return_to_user_mode() {
+    let fault = [work(10 * US), Instr::PageFault { low: Ns(US), high: Ns(US) }];
+    let (log, sleeper) = beside_a_sleeper("v6.18", "lazy", free_machine(2, 250), 2000, &for_ever(fault.to_vec()));
+    let waits = latencies(&log, sleeper);
+    let p90 = waits[waits.len() * 9 / 10];
+    assert!(p90 <= 11 * US, "p90 {p90}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl Case {
         generate::deadline(&mut Dice::new(seed, 21), &machine, duration, &mut tasks);
         generate::frequencies(&mut Dice::new(seed, 15), duration, &mut machine, &mut tasks);
         generate::capacity(&mut Dice::new(seed, 17), &profile, machine.cpus.len(), duration, &mut tasks);
-        generate::memory(&mut Dice::new(seed, 22), duration, &mut tasks);
+        generate::memory(&mut Dice::new(seed, 22), &profile, duration, &mut tasks);
         let case = Case { seed, machine, profile, tasks, duration };
         let mut plugged = case.clone();
         generate::hotplug(&mut Dice::new(seed, 6), case.machine.cpus.len(), duration, &mut plugged.tasks);

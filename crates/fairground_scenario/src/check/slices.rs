@@ -4,7 +4,7 @@ use crate::nouns::at::{Act, At};
 use crate::nouns::workload::Workload;
 use crate::text::Wrong;
 use crate::text::fields::Spanned;
-use fairground_model::Mistakes;
+use fairground_model::{Instr, Mistakes, Program};
 use fairground_sched::profile::Profile;
 use fairground_stdx::Ns;
 use std::collections::BTreeSet;
@@ -28,6 +28,27 @@ pub(crate) fn check(workloads: &[Workload], profile: &Profile, m: &mut Mistakes)
         let Some(&(task, _)) = asked.first() else { continue };
         let (message, hint) = unknown(&workload.tasks.tasks[task].name, profile);
         workload.mistake(task, message, hint, m);
+    }
+}
+
+/// Finds workloads that ask for extensions of slices where the kernel has none: one mistake for each.
+pub(crate) fn check_extensions(workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
+    if profile.slice_extension.is_there() || profile.tree().is_some() {
+        return;
+    }
+    for workload in workloads {
+        let set = &workload.tasks;
+        let asks = |program: &Program| program.code.iter().any(|instr| matches!(instr, Instr::SliceExt { .. }));
+        let Some((task, spec)) = set.tasks.iter_enumerated().find(|(_, spec)| asks(&set.programs[spec.program])) else {
+            continue;
+        };
+        let message = format!("task `{}` asks for slice extensions, and profile `{}` has none", spec.name, profile.name);
+        workload.mistake(
+            task,
+            message,
+            "Kernels have them from v7.0 on (rseq): choose such a profile, or leave `slice-ext` out.",
+            m,
+        );
     }
 }
 

@@ -14,7 +14,7 @@ use fairground_metrics::{Better, Histogram, MarkerReport, Metric, MetricRow, Pla
 use fairground_model::{Instr, MarkerUnit, TaskSet};
 use fairground_stdx::{Id, Instant, MarkerId, Ns, TaskId};
 use locks::{ALL_LOCKS_METRICS, LOCK_METRICS, LOCK_TASK_METRICS, LOCK_WAIT_METRICS, SPIN_METRICS, lock_metrics};
-use parts::{PART_METRICS, part_metrics};
+use parts::{EXTENSION_METRICS, PART_METRICS, part_metrics};
 use quota::{QUOTA_METRICS, quota_metrics};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -111,6 +111,7 @@ pub fn described() -> Vec<Described> {
     all.extend(rows("tasks.TASK.", &LOCK_TASK_METRICS));
     all.extend(rows("", &ALL_LOCKS_METRICS));
     all.extend(rows("parts.PART.", &PART_METRICS));
+    all.extend(rows("slice_extensions.", &EXTENSION_METRICS));
     all.extend(rows("quota.GROUP.", &QUOTA_METRICS));
     all
 }

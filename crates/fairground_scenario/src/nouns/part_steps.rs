@@ -1,7 +1,7 @@
-//! Steps that measure: a mark that is counted, and a part of the program whose CPU time is told apart.
+//! Steps that measure: a mark that is counted, and a part of the program whose CPU time is told apart; and one that asks for time.
 //!
 //! ```text
-//! mark transactions          part parse          part other
+//! mark transactions          part parse          part other          slice-ext on          slice-ext off
 //! ```
 //!
 //! Names need no declaration: they are known from the first step on that has them. `other` is no part.
@@ -16,7 +16,7 @@ use fairground_stdx::{Id, MarkerId, PartId};
 use toml_edit::{Item, Value};
 
 /// The steps that [`read`] knows.
-pub(crate) const VERBS: [&str; 2] = ["mark", "part"];
+pub(crate) const VERBS: [&str; 3] = ["mark", "part", "slice-ext"];
 
 /// What the figures of a mark begin with.
 const MARKS: &str = "marks.";
@@ -61,6 +61,14 @@ pub(crate) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Inst
             check(value).map(|()| Instr::MarkValue { marker: MarkerId::from_index(place(&names.marks).unwrap_or(0)), value: 1 })
         }
         "part" => check(value).map(|()| Instr::Part { part: place(&names.parts).map(PartId::from_index) }),
+        "slice-ext" => match value {
+            "on" => Ok(Instr::SliceExt { request: true }),
+            "off" => Ok(Instr::SliceExt { request: false }),
+            _ => {
+                let hint = "Write `slice-ext on` before a critical section and `slice-ext off` behind it.";
+                Err((format!("`slice-ext {value}` is not understood"), hint.to_string()))
+            }
+        },
         _ => return None,
     })
 }
@@ -69,6 +77,7 @@ pub(crate) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Inst
 pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
     Some(match *instr {
         Instr::MarkValue { marker, value: 1 } => format!("mark {}", names.marks.get(marker.index())?),
+        Instr::SliceExt { request } => format!("slice-ext {}", if request { "on" } else { "off" }),
         Instr::Part { part: None } => format!("part {OTHER}"),
         Instr::Part { part: Some(part) } => format!("part {}", names.parts.get(part.index())?),
         _ => return None,

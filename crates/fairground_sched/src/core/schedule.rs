@@ -405,6 +405,21 @@ impl Sched {
         }
     }
 
+    /// The current task of `cpu` need not give way for what was due: it has time.
+    ///
+    /// Kernel: sched.h clear_tsk_need_resched(), v4.12–
+    pub fn clear_need_resched(&mut self, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu];
+        (rq.need_resched, rq.need_resched_lazy, rq.last_seen_need_resched) = (false, false, 0);
+    }
+
+    /// The current task of `cpu` is to give way as soon as it may, asked by its own CPU.
+    ///
+    /// Kernel: preempt.h set_need_resched_current(), v7.0–
+    pub fn set_need_resched(&mut self, cpu: CpuId) {
+        self.rqs[cpu].need_resched = true;
+    }
+
     /// Whether the current task of `cpu` has a work to do before it returns to user mode.
     #[inline]
     pub fn user_work_due(&self, cpu: CpuId) -> bool {

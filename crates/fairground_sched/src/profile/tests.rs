@@ -289,6 +289,7 @@ fn seams_are_well_formed() {
     check::<Protection>();
     check::<Yield>();
     check::<Preemption>();
+    check::<SliceExtension>();
     check::<RepeatedPick>();
     check::<Throttle>();
     check::<Unthrottle>();

@@ -87,6 +87,13 @@ seams! {
     }
     history { v(4, 12) => Voluntary, v(6, 18) => Lazy, }
 
+    /// Whether a task may ask that a reschedule waits for some microseconds (rseq).
+    SliceExtension = slice_extension {
+        Absent "absent" "A task gives way when that is due, whatever it is doing in user mode.",
+        Rseq "rseq" "On its way back from an interrupt or a fault a task that has asked for it goes on for 5 us, once.",
+    }
+    history { v(4, 12) => Absent, v(7, 0) => Rseq, }
+
     /// Who gives way when a nice value changes.
     NicePreempt = nice_preempt {
         Reschedules "reschedules" "Who runs, whether it became less urgent itself or a queued task became more urgent.",
@@ -197,6 +204,13 @@ impl TaskSlice {
             TaskSlice::Base => None,
             TaskSlice::Custom => Some(Ns(asked.0.clamp(MIN_SLICE_NS, MAX_SLICE_NS))),
         }
+    }
+}
+
+impl SliceExtension {
+    /// Whether there are any.
+    pub const fn is_there(self) -> bool {
+        matches!(self, SliceExtension::Rseq)
     }
 }
 

@@ -235,6 +235,7 @@ impl Simulation {
         if self.klocks.in_section(task) {
             return self.misuse(task, Misuse::EntersTwice);
         }
+        self.syscall_ends_slice_extension(cpu, task);
         self.cpus[cpu].meter.count(Op::Syscall);
         self.klocks.lockers[task].in_section = true;
         self.pay(cpu, Section::Syscall, Then::Resume)

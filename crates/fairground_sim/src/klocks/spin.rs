@@ -15,7 +15,7 @@ use crate::cpu::{Doing, Then};
 use crate::kernel::Next;
 use crate::queue::Slot;
 use crate::simulation::Simulation;
-use crate::task::Want;
+use crate::task::{GaveWay, Want};
 use fairground_model::{LockKind, Mode, Section, SpinSpec};
 use fairground_stdx::{CpuId, Instant, LockId, Ns, TaskId};
 
@@ -104,6 +104,7 @@ impl Simulation {
         spinner.left = Ns(spec.round.0.saturating_mul(u64::from(spec.rounds_of(spinner.rounds))));
         self.klocks.locks[lock].spinning += 1;
         (self.tasks[task].want, self.tasks[task].mode) = (Want::Spin { lock }, Mode::User);
+        self.tasks[task].gives_way = GaveWay::InUser;
         self.pay(cpu, Section::Syscall, Then::GoOn)
     }
 

@@ -59,6 +59,8 @@ fn who_spins_gets_the_lock_at_its_first_look_after_the_release() {
     assert_eq!((report.holds.count(), report.writes.contended, report.writes.times.max()), (2, 1, 1000));
 }
 
+/// Model: 12 T18
+///
 /// Looks of two spinners: 10 + 100 k and 60 + 100 k. The release is at 1,020, so the second looks first; then the first, as it spins on.
 #[test]
 fn the_next_look_decides_not_the_order_of_arrival() {
@@ -71,6 +73,8 @@ fn the_next_look_decides_not_the_order_of_arrival() {
     assert_eq!(report.spin.spun, Ns(1000 + 1600));
 }
 
+/// Model: 12 T19
+///
 /// The first spinner is to look at 1,500,990. A timer brings it off its CPU 890 ns before that, so the second one looks first, at 1,500,999.
 #[test]
 fn who_is_interrupted_before_its_look_is_overtaken() {
@@ -119,6 +123,8 @@ fn a_wait_without_a_sleep_teaches_to_spin_longer() {
     assert_eq!(sleeps((10, 140)), 1, "not beyond the most");
 }
 
+/// Model: 12 T20
+///
 /// The holder shares its CPU with a hog, and is taken off it in the middle of its hold.
 #[test]
 fn a_holder_without_a_cpu_keeps_the_others_spinning() {

@@ -6,11 +6,12 @@ use fairground_model::{
     Arithmetic, Instr, LockKind, LockMode, LockSpec, MarkerSpec, MarkerUnit, Mode, PageSize, PoolSpec, Program, SpinSpec, Start,
     TaskSet, TaskSpec, Value,
 };
+use fairground_sched::Profile;
 use fairground_stdx::{Id, Instant, LockId, MarkerId, Ns, PartId, PoolId};
 
 /// Adds spin locks, pools and tasks that use them to some cases. No such task takes another lock, and all take these in the order of
 /// their rows.
-pub(crate) fn memory(dice: &mut Dice, duration: Ns, set: &mut TaskSet) {
+pub(crate) fn memory(dice: &mut Dice, profile: &Profile, duration: Ns, set: &mut TaskSet) {
     if !dice.once_in(4) {
         return;
     }
@@ -24,11 +25,13 @@ pub(crate) fn memory(dice: &mut Dice, duration: Ns, set: &mut TaskSet) {
         set.pools.push(PoolSpec { name: format!("pool{row}"), entries, entry_bytes, page });
     }
     // A scenario file has no other measurements than marks.
-    let mark = set.markers.is_empty().then(|| set.markers.push(MarkerSpec { name: "marks.round".into(), unit: MarkerUnit::Event }));
+    let mark =
+        set.markers.is_empty().then(|| set.markers.push(MarkerSpec { name: "marks.round".into(), unit: MarkerUnit::Event }));
     set.parts.push("held".into());
     let spaces = dice.between(1, 4);
     for _ in 0..dice.between(2, 8) {
-        let code = spinner(dice, set, first, mark);
+        let asks = profile.slice_extension.is_there() && dice.once_in(2);
+        let code = spinner(dice, set, (first, asks), mark);
         let program = set.programs.push(Program { code });
         let mut spec = TaskSpec::new(format!("task{}", set.tasks.len()), program);
         spec.start = Start::At(Instant::from_ns(dice.time(0, duration.0 / 2)));
@@ -49,9 +52,10 @@ fn habits(dice: &mut Dice) -> SpinSpec {
 }
 
 /// A loop with some locks, in each of which something is touched.
-fn spinner(dice: &mut Dice, set: &TaskSet, first: usize, mark: Option<MarkerId>) -> Vec<Instr> {
+fn spinner(dice: &mut Dice, set: &TaskSet, (first, asks): (usize, bool), mark: Option<MarkerId>) -> Vec<Instr> {
     let mut code = vec![Instr::Part { part: None }, burst(dice)];
     let mut held = Vec::new();
+    code.extend(asks.then_some(Instr::SliceExt { request: true }));
     for row in first..set.locks.len() {
         if !dice.once_in(3) {
             let lock = LockId::from_index(row);
@@ -62,6 +66,7 @@ fn spinner(dice: &mut Dice, set: &TaskSet, first: usize, mark: Option<MarkerId>)
         }
     }
     code.extend(held.into_iter().rev().map(|lock| Instr::Unlock { lock }));
+    code.extend(asks.then_some(Instr::SliceExt { request: false }));
     code.push(Instr::Calculate { reg: 1, by: Arithmetic::Plus, value: Value::Const(dice.time(1, 500)) });
     code.extend(mark.filter(|_| dice.once_in(2)).map(|marker| Instr::MarkValue { marker, value: 1 }));
     if dice.once_in(2) {
@@ -78,7 +83,11 @@ fn inside(dice: &mut Dice, set: &TaskSet) -> Instr {
         0 => Instr::PageFault { low: Ns(low), high: Ns(low) },
         1 => Instr::PageFault { low: Ns(low), high: Ns(low + dice.time(1, 5_000)) },
         2 => Instr::Yield,
-        3 => Instr::Touch { pool: PoolId::from_index(dice.index(set.pools.len())), entry: Value::Const(dice.time(0, 1000)), write: true },
+        3 => Instr::Touch {
+            pool: PoolId::from_index(dice.index(set.pools.len())),
+            entry: Value::Const(dice.time(0, 1000)),
+            write: true,
+        },
         _ => Instr::Touch { pool: PoolId::from_index(dice.index(set.pools.len())), entry: Value::Reg(1), write: dice.once_in(2) },
     }
 }

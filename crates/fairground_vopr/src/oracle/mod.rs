@@ -237,7 +237,7 @@ impl Between {
             let allowed = row.cpus_allowed.contains(row.cpu);
             let right = match row.state {
                 TaskState::Queued | TaskState::Delayed => allowed,
-                TaskState::Running => allowed || sched.rq(row.cpu).need_resched,
+                TaskState::Running => allowed || waits::gives_way(simulation, row.cpu),
                 _ => true,
             };
             if !right {
@@ -248,8 +248,8 @@ impl Between {
             }
         }
         self.waits.check(sched, at)?;
-        self.waits.check_real_time(sched, at)?;
-        self.waits.check_deadline(sched, at)?;
+        self.waits.check_real_time(simulation, at)?;
+        self.waits.check_deadline(simulation, at)?;
         self.locks.check(simulation, at)?;
         sched.task_ids().try_for_each(|task| self.check_lag(sched, task)).map_err(|broken| format!("at {at}: {broken}"))
     }

@@ -3,7 +3,8 @@
 use crate::case::Case;
 use fairground_model::{Change, Instr, Mode, Policy, Program, TimedChange};
 use fairground_sched::{Sched, TaskState};
-use fairground_stdx::{IndexVec, TaskId};
+use fairground_sim::Simulation;
+use fairground_stdx::{CpuId, IndexVec, TaskId};
 
 /// A task that is neither here nor there is so for less than this on a CPU of full speed, ns: interrupts are never off for so long.
 const IN_BETWEEN_NS: u64 = 100_000_000;
@@ -81,10 +82,13 @@ impl Waits {
 
     /// The deadline task with the earliest deadline of a CPU runs, or will as soon as the CPU looks, unless the server of fair tasks is
     /// before it.
-    pub(super) fn check_deadline(&self, sched: &Sched, at: u64) -> Result<(), String> {
+    pub(super) fn check_deadline(&self, simulation: &Simulation, at: u64) -> Result<(), String> {
+        let sched = simulation.sched();
         for cpu in sched.cpu_ids() {
             let rq = sched.rq(cpu);
-            let Some(first) = sched.first_dl_task(cpu).filter(|_| !rq.stop_running && !rq.need_resched) else { continue };
+            let Some(first) = sched.first_dl_task(cpu).filter(|_| !rq.stop_running && !gives_way(simulation, cpu)) else {
+                continue;
+            };
             let leaves = rq.curr.is_some_and(|curr| sched.task(curr).state != TaskState::Running);
             let deadline = |task| sched.dl_state(task).map(|state| state.1);
             let earlier = |curr| deadline(curr).is_some_and(|own| Some(own) <= deadline(first));
@@ -101,11 +105,13 @@ impl Waits {
     }
 
     /// The first real-time task of a CPU runs, or will as soon as the CPU looks, unless fair tasks are being served there.
-    pub(super) fn check_real_time(&self, sched: &Sched, at: u64) -> Result<(), String> {
+    pub(super) fn check_real_time(&self, simulation: &Simulation, at: u64) -> Result<(), String> {
+        let sched = simulation.sched();
         for cpu in sched.cpu_ids() {
             let rq = sched.rq(cpu);
-            let Some(first) =
-                sched.first_rt_task(cpu).filter(|_| !rq.stop_running && !rq.need_resched && !sched.fair_server_runs(cpu))
+            let Some(first) = sched
+                .first_rt_task(cpu)
+                .filter(|_| !rq.stop_running && !gives_way(simulation, cpu) && !sched.fair_server_runs(cpu))
             else {
                 continue;
             };
@@ -194,4 +200,9 @@ fn longest_in_kernel(case: &Case) -> u64 {
         }
     };
     case.tasks.programs.iter().map(section).max().unwrap_or(0)
+}
+
+/// Whether who runs on a CPU gives way as soon as he may, or at the end of the extension that he was granted.
+pub(super) fn gives_way(simulation: &Simulation, cpu: CpuId) -> bool {
+    simulation.sched().rq(cpu).need_resched || simulation.has_slice_extension(cpu)
 }

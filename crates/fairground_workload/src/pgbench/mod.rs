@@ -33,6 +33,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     params: &[
         Param::count("client", (1, 4096), "1", "The number of clients; each has a backend.").short('c'),
         Param::count("jobs", (1, 4096), "1", "The number of threads of pgbench, which share the clients.").short('j'),
+        Param::cpus("cpus", "", "CPUs of the threads of pgbench, which may stand for another machine; empty: all."),
+        Param::cpus("server-cpus", "", "CPUs of the backends; empty: all."),
         Param::count("time", (1, 1_000_000), "10", "How long it runs, in seconds.").short('T'),
         Param::choice("builtin", &["simple-update", "select-only"], "simple-update", "The script.").short('b'),
         Param::count("shared-buffers", (1, 16 << 20), "128", "shared_buffers of the server, in MiB."),
@@ -133,6 +135,7 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
         let policy = if values.switch("batch") { Policy::Batch } else { Policy::Normal };
         set.tasks.push(TaskSpec {
             policy,
+            affinity: values.cpus("server-cpus"),
             mm: client as u32 + 1,
             index: client as u32,
             working_set_kib: WORKING_SET_KIB,
@@ -143,6 +146,7 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
     for (job, links) in links.iter().enumerate() {
         let program = set.programs.push(jobs::code(links, &shared, &script));
         set.tasks.push(TaskSpec {
+            affinity: values.cpus("cpus"),
             index: job as u32,
             working_set_kib: WORKING_SET_KIB,
             ..TaskSpec::new("pgbench", program)

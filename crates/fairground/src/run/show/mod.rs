@@ -47,6 +47,7 @@ pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
     }
     tables.extend(programs::mark_table(outcome));
     tables.extend(programs::part_table(outcome));
+    tables.extend(programs::extension_table(outcome));
     tables.extend(system::freq_table(&outcome.frequencies));
     tables.push(report::cpu_table(&outcome.report));
     tables.push(time_spent::time_spent_table(&outcome.spent));

@@ -43,3 +43,15 @@ pub(super) fn part_table(outcome: &RunOutcome) -> Option<Table> {
     table.note("%: of the CPU time of all tasks; spin: time spent on spinning for a lock of user space; other: steps of no part");
     Some(table)
 }
+
+/// Extensions of slices; nothing if no program asks for any.
+pub(super) fn extension_table(outcome: &RunOutcome) -> Option<Table> {
+    let row = outcome.parts.extensions?;
+    let columns = columns![right "granted", right "yielded", right "expired", right "aborted"];
+    let mut table = Table::new("slice_extensions", "Slice extensions", columns);
+    table.push([row.granted, row.yielded, row.expired, row.aborted].map(Cell::from).to_vec());
+    table.note(
+        "yielded: in time; expired: after 5 us; aborted: by a system call; the rest was revoked, as another reschedule was due",
+    );
+    Some(table)
+}
