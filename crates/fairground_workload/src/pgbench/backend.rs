@@ -34,16 +34,16 @@ pub(super) fn code(link: &Link, shared: &Shared, script: &Script, values: &Value
     program
 }
 
-/// Computing and system calls in turn, drawn between two and four thirds of half their mean each; buffers in the middle.
+/// Computing and system calls in turn. A stretch of computing is drawn between two and four thirds of its mean. Buffers are taken one after
+/// another from the middle on, each behind a stretch of its own.
 fn work(program: &mut Program, values: &Values, victims: u64, shared: &Shared) {
     let stretches = values.count("calls") + 1;
     let mean = values.time("statement").0 / stretches;
     let (low, high) = (Ns((mean * 2 / 3).max(1)), Ns((mean * 4 / 3).max(1)));
     for stretch in 0..stretches {
         program.push(Instr::RunBetween { low, high, mode: Mode::User });
-        if stretch == stretches / 2 {
-            (0..victims).for_each(|_| victim(program, shared));
-        }
+        let here = (0..victims).filter(|victim| (stretches / 2 + victim) % stretches == stretch);
+        here.for_each(|_| victim(program, shared));
         if stretch + 1 < stretches {
             call(program, CALL);
         }

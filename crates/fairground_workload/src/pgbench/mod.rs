@@ -37,6 +37,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Param::cpus("server-cpus", "", "CPUs of the backends; empty: all."),
         Param::count("time", (1, 1_000_000), "10", "How long it runs, in seconds.").short('T'),
         Param::choice("builtin", &["simple-update", "select-only"], "simple-update", "The script.").short('b'),
+        Param::choice("host", &["socket", "localhost"], "socket", "How clients reach the server: AF_UNIX sockets or TCP.").short('h'),
         Param::count("shared-buffers", (1, 16 << 20), "128", "shared_buffers of the server, in MiB."),
         Param::choice("pages", &["4KiB", "64KiB", "2MiB", "1GiB"], "4KiB", "The size of pages of shared memory (huge_pages)."),
         Param::count("victims", (0, 64), "2", "Buffers that a transaction takes from the free list; a guess."),
@@ -118,13 +119,14 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
         latency: marker(&mut set, LATENCY, MarkerUnit::Ns),
     };
     let script = Script::of(values);
-    let answers: Vec<[SockId; 2]> = (0..jobs).map(|_| set.connect(SockKind::Unix)).collect();
+    let kind = if values.choice("host") == "localhost" { SockKind::Stream } else { SockKind::Unix };
+    let answers: Vec<[SockId; 2]> = (0..jobs).map(|_| set.connect(kind)).collect();
     let mut links: Vec<Vec<Link>> = (0..jobs).map(|_| Vec::new()).collect();
     for client in 0..clients {
         // As pgbench shares them out: the first threads have one more where they do not come out even.
         let job = job_of(client, clients, jobs);
         let link = Link {
-            statements: set.connect(SockKind::Unix),
+            statements: set.connect(kind),
             answers: answers[job],
             answered: set.words.push(0),
             sent: set.words.push(0),
