@@ -11,7 +11,9 @@ const NONE: Instr = Instr::Part { part: None };
 
 fn set() -> TaskSet {
     let mut set = TaskSet::default();
-    ["a", "b"].map(|name| set.parts.push(name.into()));
+    for name in ["a", "b"] {
+        set.parts.push(name.into());
+    }
     set
 }
 

@@ -36,7 +36,7 @@ fn run(preemption: &str, holder: Vec<Instr>, wakes_us: &[u64]) -> (Vec<u64>, Sli
     set.tasks[TaskId::new(0)].start = fairground_model::Start::At(fairground_stdx::Instant::from_ns(1));
     let (log, simulation, _) = Log::and_simulation(setup("v7.2", preemption, set));
     let stays = log.stays_on(cpu(0));
-    let began = |task: &TaskId| stays.iter().filter(|stay| stay.task == task.get()).map(|stay| stay.from).last().unwrap_or(0);
+    let began = |task: &TaskId| stays.iter().rfind(|stay| stay.task == task.get()).map_or(0, |stay| stay.from);
     (woken.iter().map(began).collect(), simulation.slice_extensions().unwrap_or_default())
 }
 

@@ -122,11 +122,9 @@ pub(crate) fn read(
         alone.resize(set.tasks.len(), processes);
     }
     // Behind the numbers that rows name, each has one of its own.
-    let mut next = set.tasks.iter().map(|task| task.mm + 1).max().unwrap_or(0);
-    for (task, _) in set.tasks.iter_mut().zip(&alone).filter(|row| *row.1) {
-        task.mm = next;
-        next += 1;
-    }
+    let first = set.tasks.iter().map(|task| task.mm + 1).max().unwrap_or(0);
+    let processes = set.tasks.iter_mut().zip(&alone).filter(|row| *row.1);
+    processes.zip(first..).for_each(|((task, _), mm)| task.mm = mm);
     Listed { set, sessions, spans, pool_spans }
 }
 

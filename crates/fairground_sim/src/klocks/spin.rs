@@ -182,7 +182,7 @@ impl Simulation {
     pub(crate) fn has_spun(&mut self, task: TaskId, lock: LockId, at: Instant, ran: Ns) {
         let spinner = &mut self.klocks.lockers[task].spinner;
         let ran = ran.min(spinner.left);
-        spinner.left = spinner.left - ran;
+        spinner.left -= ran;
         spinner.spun += ran;
         self.klocks.accounts[lock].report.spin.spun += ran;
         self.parts.spun(task, lock, at, ran);

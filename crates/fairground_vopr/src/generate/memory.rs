@@ -53,7 +53,8 @@ fn habits(dice: &mut Dice) -> SpinSpec {
 
 /// A loop with some locks, in each of which something is touched.
 fn spinner(dice: &mut Dice, set: &TaskSet, (first, asks): (usize, bool), mark: Option<MarkerId>) -> Vec<Instr> {
-    let mut code = vec![Instr::Part { part: None }, burst(dice)];
+    // A file names no part and no mark but those of steps.
+    let mut code = vec![Instr::Part { part: Some(PartId::new(0)) }, burst(dice), Instr::Part { part: None }];
     let mut held = Vec::new();
     code.extend(asks.then_some(Instr::SliceExt { request: true }));
     for row in first..set.locks.len() {
@@ -68,7 +69,7 @@ fn spinner(dice: &mut Dice, set: &TaskSet, (first, asks): (usize, bool), mark: O
     code.extend(held.into_iter().rev().map(|lock| Instr::Unlock { lock }));
     code.extend(asks.then_some(Instr::SliceExt { request: false }));
     code.push(Instr::Calculate { reg: 1, by: Arithmetic::Plus, value: Value::Const(dice.time(1, 500)) });
-    code.extend(mark.filter(|_| dice.once_in(2)).map(|marker| Instr::MarkValue { marker, value: 1 }));
+    code.extend(mark.map(|marker| Instr::MarkValue { marker, value: 1 }));
     if dice.once_in(2) {
         code.push(Instr::Sleep { time: Ns(dice.time(0, 2_000_000)) });
     }
