@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of the interface. A library of another version is refused.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// The answer of a core that has stopped.
 pub(crate) const BROKEN: i64 = -10_000;
 /// The idle task in a [`Kind::Switch`].
@@ -144,6 +144,7 @@ pub(crate) struct MachineTables {
 pub(crate) struct FreqPolicyTables {
     pub(crate) cpu: *const u32,
     pub(crate) khz: *const u32,
+    pub(crate) milliwatt: *const u32,
     pub(crate) latency: u64,
     pub(crate) cpus: u32,
     pub(crate) points: u32,
@@ -323,7 +324,14 @@ pub struct CpuView {
     pub online: u32,
     /// Whether the running task has works to do before it returns to user mode.
     pub user_works: u32,
-    pad: u32,
+    /// Whether wake-ups go by energy while nobody has too much to do.
+    pub by_energy: u32,
+    /// Of the running task, if it does not fit; 0: it does.
+    pub misfit_load: u64,
+    /// Whether somebody waits on any CPU.
+    pub overloaded: u32,
+    /// Whether any CPU has more to do than it can.
+    pub overutilized: u32,
 }
 
 /// What cpu.max of a group says and cpu.stat counts.

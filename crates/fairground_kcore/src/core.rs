@@ -39,6 +39,8 @@ pub struct Points {
     pub cpus: Vec<u32>,
     /// The frequencies, the lowest first.
     pub khz: Vec<u32>,
+    /// What one CPU takes at each; none: that is not known.
+    pub milliwatt: Option<Vec<u32>>,
     /// How long the driver takes for a change.
     pub latency_ns: u64,
     /// The scheduler changes the frequency itself, at once; else a thread does.
@@ -367,9 +369,11 @@ impl KernelCore {
     /// Makes a policy of CPUs that change their frequency together; the answer is its number. It runs at its highest point until
     /// [`KernelCore::govern`] is called.
     pub fn policy_new(&mut self, now_ns: u64, how: &Points) -> Result<u32, CallError> {
+        let milliwatt = how.milliwatt.as_ref().filter(|rows| rows.len() == how.khz.len());
         let tables = FreqPolicyTables {
             cpu: how.cpus.as_ptr(),
             khz: how.khz.as_ptr(),
+            milliwatt: milliwatt.map_or(std::ptr::null(), Vec::as_ptr),
             latency: how.latency_ns,
             cpus: how.cpus.len() as u32,
             points: how.khz.len() as u32,

@@ -28,6 +28,13 @@ seams! {
     }
     history { v(4, 12) => Ignored, v(4, 20) => Running, v(5, 12) => Movable, v(6, 10) => BiggerCpu, }
 
+    /// When schedule() looks whether the task that it has picked fits its CPU.
+    MisfitAtPick = misfit_at_pick {
+        Always "always" "Always, also if it was running already.",
+        IfChanged "if-changed" "If another task was running; if not, the next tick does.",
+    }
+    history { v(4, 12) => Always, v(6, 12) => IfChanged, }
+
     /// Load-based balance: which idle CPUs pull from a group without capacity whatever the loads are.
     SparePull = spare_pull {
         NewlyIdle "newly-idle" "Only a CPU that has just run out of tasks.",

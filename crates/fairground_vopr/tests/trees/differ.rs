@@ -145,7 +145,7 @@ fn show(series: &str, case: &Case) {
 }
 
 /// The mechanisms of random systems, by the names of the environment and of docs/kernel-core.md.
-const MECHANISMS: [(&str, Told); 10] = [
+const MECHANISMS: [(&str, Told); 12] = [
     ("tasks", Told::Tasks),
     ("groups", Told::Groups),
     ("quotas", Told::Quotas),
@@ -156,6 +156,8 @@ const MECHANISMS: [(&str, Told); 10] = [
     ("schedutil", Told::Schedutil),
     ("frequency", Told::Frequency),
     ("hotplug", Told::Hotplug),
+    ("asymmetric", Told::Asymmetric),
+    ("energy", Told::Energy),
 ];
 
 fn mechanism(name: &str) -> Told {

@@ -82,6 +82,11 @@ impl Sched {
         self.energy.governed && !self.energy.domains.is_empty() && self.spans_all_capacities()
     }
 
+    /// Whether some CPU has more to do than it can; none: wake-ups do not go by energy.
+    pub(crate) fn overutilized(&self) -> Option<bool> {
+        self.sched_energy_enabled().then_some(self.energy.overutilized)
+    }
+
     /// A policy has another governor: that may switch energy-aware placement on or off.
     ///
     /// Kernel: cpufreq_schedutil.c sched_cpufreq_governor_change(), v5.0–
