@@ -22,6 +22,7 @@ mod userspace;
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::profile::Profile;
 use crate::seam::FreqHook;
 use fairground_model::{Governor, GovernorKind, MachineView};
 use fairground_stdx::{CpuId, IndexVec, Instant};
@@ -93,8 +94,8 @@ struct FreqCpu {
 }
 
 impl Cpufreq {
-    pub(crate) fn new(machine: &MachineView) -> Cpufreq {
-        let policies = machine.policies.iter().map(|policy| Policy::new(policy, machine)).collect();
+    pub(crate) fn new(profile: &Profile, machine: &MachineView) -> Cpufreq {
+        let policies = machine.policies.iter().map(|policy| Policy::new(profile, policy, machine)).collect();
         let mut cpufreq = Cpufreq { looks: false, policies, cpus: machine.cpus.ids().map(|_| FreqCpu::default()).collect() };
         cpufreq.looks = cpufreq.any_looks();
         cpufreq

@@ -87,7 +87,7 @@ impl Sched {
             None => self.cpufreq.policies[row].spec.max_khz(),
         };
         let policy = &mut self.cpufreq.policies[row];
-        let mut khz = policy.spec.within(wanted);
+        let mut khz = policy.resolve(wanted);
         if let Some(next) = policy.sugov.next_khz.filter(|&next| never_idle && share.is_some() && khz < next) {
             khz = next;
             policy.sugov.cached_raw_khz = 0;

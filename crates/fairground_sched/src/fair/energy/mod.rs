@@ -24,6 +24,7 @@ use crate::profile::Profile;
 use crate::seam::EnergyAware;
 use fairground_model::{Governor, GovernorKind, MachineView};
 use fairground_stdx::{CpuId, CpuMask};
+pub(crate) use model::efficient_khz;
 use model::State;
 
 /// CPUs that change frequency together.

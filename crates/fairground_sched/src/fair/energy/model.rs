@@ -24,29 +24,44 @@ pub(super) struct State {
 ///
 /// Kernel: energy_model.c em_create_perf_table(), em_compute_costs(), v5.0–
 pub(super) fn perf_domain(rule: EnergyModel, policy: &FreqPolicy, machine: &MachineView) -> Option<PerfDomain> {
+    let states = states(rule, policy, machine)?;
+    Some(PerfDomain { cpus: policy.cpus, states: states.into_iter().map(|row| row.1).collect() })
+}
+
+/// The frequencies that are worth it, the lowest first: from v5.16 on those that cost less than any faster one. None if some power is
+/// not known.
+///
+/// Kernel: energy_model.c em_cpufreq_update_efficiencies(), v5.16–
+pub(crate) fn efficient_khz(rule: EnergyModel, policy: &FreqPolicy, machine: &MachineView) -> Option<Vec<u32>> {
+    Some(states(rule, policy, machine)?.into_iter().map(|row| row.0).collect())
+}
+
+/// The points that the model knows, the slowest first, with their frequencies.
+fn states(rule: EnergyModel, policy: &FreqPolicy, machine: &MachineView) -> Option<Vec<(u32, State)>> {
     let capacity = u64::from(machine.cpus[policy.cpus.first()?].capacity);
     let highest = u64::from(policy.max_khz());
     let state = |opp: &fairground_model::Opp| {
         let (khz, mw) = (u64::from(opp.khz), u64::from(opp.power_mw?));
-        Some(match rule {
+        let state = match rule {
             EnergyModel::Milliwatt | EnergyModel::Efficient => State { speed: khz, cost: mw * highest / khz },
             EnergyModel::Microwatt => State { speed: khz, cost: 1000 * mw * highest / khz },
             EnergyModel::Performance => {
                 let speed = (capacity * khz / highest).max(1);
                 State { speed, cost: 10_000 * mw / speed }
             }
-        })
+        };
+        Some((opp.khz, state))
     };
-    let all: Vec<State> = policy.opps.iter().map(state).collect::<Option<_>>()?;
-    let mut states: Vec<State> = Vec::new();
+    let all: Vec<(u32, State)> = policy.opps.iter().map(state).collect::<Option<_>>()?;
+    let mut states: Vec<(u32, State)> = Vec::new();
     // From the fastest down: a slower point that costs no less is never worth it.
     for state in all.into_iter().rev() {
-        if rule == EnergyModel::Milliwatt || states.last().is_none_or(|faster| state.cost < faster.cost) {
+        if rule == EnergyModel::Milliwatt || states.last().is_none_or(|faster| state.1.cost < faster.1.cost) {
             states.push(state);
         }
     }
     states.reverse();
-    Some(PerfDomain { cpus: policy.cpus, states })
+    Some(states)
 }
 
 impl PerfDomain {
