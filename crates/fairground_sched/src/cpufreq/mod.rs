@@ -30,6 +30,7 @@ use load::CpuLoad;
 pub(crate) use policy::Policy;
 pub use policy::{FreqReport, FreqState, Governed};
 use schedutil::SugovCpu;
+pub(crate) use schedutil::{CpuUtil, bw_dl};
 
 /// What a look at the frequency was caused by.
 ///

@@ -165,12 +165,19 @@ unsigned int cpufreq_policy_transition_delay_us(struct cpufreq_policy *policy) {
 /* The governor's thread, of the policy that is being set up. It is never queued: the engine says when it runs. */
 struct task_struct *kthread_create_on_node(int (*function)(void *data), void *data, int node, const char format[], ...)
 {
-	struct task_struct *task = fg_new_task("sugov");
+	struct task_struct *task = fg_new_task("sugov"), *running = fg_current;
+	struct cfs_rq *queue = &this_rq()->cfs;
+	struct sched_entity *entity = queue->curr;
 
 	if (!fg_sets_up)
 		fg_stop(FG_UNABLE, "kthread_create_on_node", (unsigned long)__builtin_return_address(0));
 	fg_sets_up->worker = data;
+	/* A kernel's kthreadd makes it. So the task that runs here is not charged up to now, as who forks is in some trees. */
+	fg_current = this_rq()->idle;
+	queue->curr = NULL;
 	fg_dress(task, 0, SCHED_NORMAL, 0, 0);
+	queue->curr = entity;
+	fg_current = running;
 	/* It was never queued, so it has no part in the load of a queue, from which its change of policy would take it. */
 	memset(&task->se.avg, 0, sizeof(task->se.avg));
 	__set_task_cpu(task, cpumask_first(fg_sets_up->policy.cpus));

@@ -19,7 +19,7 @@ use crate::seam::{FreqHold, FreqUtil, FreqWork};
 use fairground_model::Tunable;
 use fairground_stdx::CpuId;
 use iowait::Boost;
-use util::CpuUtil;
+pub(crate) use util::{CpuUtil, bw_dl};
 
 pub(super) static RULE: Rule =
     Rule { begin: Policy::within_limits, look: Some(|sched, cx, asked| sched.sugov_update(cx, asked)) };

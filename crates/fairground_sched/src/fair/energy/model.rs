@@ -65,11 +65,13 @@ fn states(rule: EnergyModel, policy: &FreqPolicy, machine: &MachineView) -> Opti
 }
 
 impl PerfDomain {
-    /// The energy of its CPUs, if the busiest asks for `max_util` and all have `sum_util` to do. `capacity`: of one of them.
+    /// The energy of its CPUs, if the busiest asks for `max_util` and all have `sum_util` to do. `capacity`: of one of them, `allowed`: what
+    /// pressure leaves of that; from v5.14 on nobody gets more (here from v5.16 on).
     ///
     /// Kernel: energy_model.h em_cpu_energy(), em_pd_energy() before v5.12, v5.0–
-    pub(super) fn energy(&self, rule: EnergyModel, max_util: u64, sum_util: u64, capacity: u64) -> u64 {
+    pub(super) fn energy(&self, rule: EnergyModel, max_util: u64, sum_util: u64, (capacity, allowed): (u64, u64)) -> u64 {
         let (Some(last), capacity) = (self.states.last(), capacity.max(1)) else { return 0 };
+        let max_util = if rule == EnergyModel::Milliwatt { max_util } else { max_util.min(allowed) };
         let wanted = match rule {
             EnergyModel::Performance => max_util,
             EnergyModel::Milliwatt | EnergyModel::Efficient | EnergyModel::Microwatt => last.speed * max_util / capacity,
