@@ -107,6 +107,8 @@ fn machine(shape: Regular, hz: u32) -> Machine {
     let nodes = machine.cpus.iter().map(|cpu| cpu.node as usize + 1).max().unwrap_or(1);
     machine.distances = (0..nodes).map(|from| (0..nodes).map(|to| if from == to { 10 } else { 20 }).collect()).collect();
     (machine.hz, machine.tick, machine.nohz_idle) = (hz, tick_of(hz), false);
+    // The build of a tree has none of it.
+    machine.irq_time_accounting = false;
     machine.costs = CostModel::preset("zero").expect("invariant: a price list that comes with us");
     machine
 }
