@@ -78,6 +78,14 @@ seams! {
     }
     history { v(4, 12) => TaskCount, v(6, 6) => ByCores, }
 
+    /// Group-type balance: a group of clearly bigger CPUs in which nobody waits is no source for a smaller CPU.
+    BiggerGroup = bigger_group {
+        OfSameType "of-same-type" "That is asked only of one of the type of the busiest so far, so the first fully busy one is the busiest.",
+        Always "always" "That is asked first.",
+    }
+    // The last was read in 7.2.13.
+    history { v(4, 12) => OfSameType, v(7, 2) => Always, }
+
     /// Which tasks of a CPU balance counts.
     BalanceTasks = balance_tasks {
         Queued "queued" "All fair tasks on the queue, those in delayed dequeue included.",
