@@ -29,6 +29,7 @@ FG_HAS := \
 	$(call fg-has,KMALLOC_TRACE,include/linux/slab.h,kmalloc_trace) \
 	$(call fg-has,KVFREE_POINTER,include/linux/rcutree.h $(srctree)/include/linux/rcupdate.h,kvfree_call_rcu.*void .ptr) \
 	$(call fg-has,LATENCY,kernel/sched/sched.h,sysctl_sched_latency) \
+	$(call fg-has,MAX_CAPACITY,include/linux/sched.h,max_allowed_capacity;) \
 	$(call fg-has,MMU_CONTEXT,kernel/sched/sched.h,linux.mmu_context.h) \
 	$(call fg-has,MIN_VRUNTIME,kernel/sched/sched.h,min_vruntime;) \
 	$(call fg-has,MOVE_FOR_AUTOGROUP,kernel/sched/sched.h,sched_move_task.struct task_struct .tsk. bool) \

@@ -70,7 +70,6 @@ impl Sched {
         let bounds = iowait::Bounds::of(rule, &self.cpufreq.policies[row].spec);
         let late = self.is_stale(cx, cpu, time);
         let util = self.sugov_get_util(cx, cpu);
-        if let Some(at) = std::env::var("DBGAT").ok().and_then(|t| t.parse::<u64>().ok()) && cx.now.ns() == at { let bt = std::backtrace::Backtrace::force_capture().to_string(); let fns: Vec<&str> = bt.lines().filter(|l| !l.contains(" at ")).map(|l| l.trim()).skip(4).take(9).collect(); eprintln!("LOOK {time} row {row} cpu {cpu:?} {util:?} {:?} next {:?} works {}\n   {}", self.cfs_avg(cpu), self.cpufreq.policies[row].sugov, self.cpufreq.policies[row].works(), fns.join(" ")); }
         let own = &mut self.cpufreq.cpus[cpu].sugov;
         own.boost.look(rule, bounds, cause == FreqCause::Iowait, late);
         (own.last_update, own.rt_ran, own.util) = (time, cause == FreqCause::RtRan, u64::from(util.cfs));
