@@ -140,6 +140,14 @@ pub(crate) struct MachineTables {
     pub(crate) invariant: u32,
 }
 
+/// A part of the core's memory.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct UnusedPart {
+    pub(crate) start: *const u8,
+    pub(crate) bytes: u64,
+}
+
 #[repr(C)]
 pub(crate) struct FreqPolicyTables {
     pub(crate) cpu: *const u32,
@@ -428,6 +436,7 @@ pub(crate) struct Table {
     pub(crate) seen: unsafe extern "C" fn(*mut u32) -> *const Seen,
     pub(crate) log: unsafe extern "C" fn() -> *const c_char,
     pub(crate) signalled: unsafe extern "C" fn(u32, u64, u64),
+    pub(crate) unused: unsafe extern "C" fn() -> UnusedPart,
     pub(crate) feature: unsafe extern "C" fn(*const c_char, u32) -> i64,
     pub(crate) tunable: unsafe extern "C" fn(*const c_char, u64) -> i64,
     pub(crate) jiffies: unsafe extern "C" fn(u64, u64) -> i64,

@@ -198,6 +198,12 @@ struct fg_fault {
 	fg_u64 caller;			/* offset of the instruction in the library */
 };
 
+/* A part of the core's memory. */
+struct fg_part {
+	const void *start;
+	fg_u64 bytes;
+};
+
 struct fg_table {
 	fg_u32 abi;
 	fg_u32 size;			/* of this struct */
@@ -212,6 +218,8 @@ struct fg_table {
 	const fg_u32 *(*seen)(fg_u32 *count);
 	const char *(*log)(void);
 	void (*signalled)(fg_u32 kind, fg_u64 address, fg_u64 caller);
+	/* What was never used, and need not be saved: what a core is lies in the library's own variables. */
+	struct fg_part (*unused)(void);
 
 	fg_s64 (*feature)(const char *name, fg_u32 on);
 	fg_s64 (*tunable)(const char *name, fg_u64 value);
