@@ -195,7 +195,7 @@ fn energy_follows_the_lowest_point_that_suffices() {
     let view = four_and_four();
     let domain = perf_domain(EnergyModel::Milliwatt, &view.policies[0], &view).unwrap();
     // 236 of 446 is 449.7 MHz: the lowest point; 238 is 453.5 MHz.
-    assert_eq!(domain.energy(EnergyModel::Milliwatt, 236, 446, 446), 79);
-    assert_eq!(domain.energy(EnergyModel::Milliwatt, 238, 446, 446), 85);
-    assert_eq!(domain.energy(EnergyModel::Milliwatt, 2000, 223, 446), 59, "119 / 2");
+    assert_eq!(domain.energy(EnergyModel::Milliwatt, 236, 446, (446, 446)), 79);
+    assert_eq!(domain.energy(EnergyModel::Milliwatt, 238, 446, (446, 446)), 85);
+    assert_eq!(domain.energy(EnergyModel::Milliwatt, 2000, 223, (446, 446)), 59, "119 / 2");
 }
