@@ -313,7 +313,7 @@ const OPEN: &[Row] = &[
     ("6.1", Told::Clamps, 40, &[]),
     ("6.1", Told::Exec, 40, &[]),
     ("6.12", Told::Deadline, 40, &[(6, "nr_running"), (18, "dl_runtime")]),
-    ("6.1", Told::Deadline, 40, &[(16, "vruntime")]),
+    ("6.1", Told::Deadline, 40, &[]),
     ("6.1", Told::RealTime, 40, &[]),
     ("6.12", Told::Frequency, 40, &[]),
     ("6.1", Told::Frequency, 40, &[]),
