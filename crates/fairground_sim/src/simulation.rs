@@ -19,9 +19,9 @@ use crate::task::{SimTask, Want};
 use crate::tick::{Jiffies, TickClock};
 use crate::timers::nr_timers;
 use fairground_machine::Machine;
-use fairground_model::{Change, 
-    CpuMax, Digest, MachineView, Mistakes, Mode, NullSink, Op, Program, Recorder, Section, Sink, Start, TaskInfo, TaskSet,
-    TaskSpec,
+use fairground_model::{
+    Change, CpuMax, Digest, MachineView, Mistakes, Mode, NullSink, Op, Program, Recorder, Section, Sink, Start, TaskInfo,
+    TaskSet, TaskSpec,
 };
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, Request, Sched};

@@ -1,7 +1,7 @@
 //! Another core that decides: turns of two ticks, first come first served, and an idle CPU steals.
 
 use crate::common::{Build, MS, US, priced_machine, setup, sleep, work};
-use fairground_model::{Change, NullSink, CpuMax, Instr, Mode, Op, PrevState, Sink, TaskSet, TraceEvent};
+use fairground_model::{Change, CpuMax, Instr, Mode, NullSink, Op, PrevState, Sink, TaskSet, TraceEvent};
 use fairground_sched::{BandwidthStats, Sched, TaskState};
 use fairground_sim::{CpuFlags, Entry, LeadingCore, Led, Setup, Simulation, Site, Stopped};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId, TgId};

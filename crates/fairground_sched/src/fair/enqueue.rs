@@ -9,8 +9,8 @@ use crate::ctx::Ctx;
 use crate::fair::SchedEntity;
 use crate::fair::balance::End;
 use crate::pelt::UtilEstSample;
-use crate::seam::UtilEstDequeue;
 use crate::seam::SchedIdleCpu;
+use crate::seam::UtilEstDequeue;
 use fairground_model::{Op, Policy};
 use fairground_stdx::{SeId, TaskId};
 

@@ -63,10 +63,8 @@ pub(super) fn some_energy(dice: &mut Dice, duration: Ns, machine: &mut Machine, 
         let cpu = CpuId::new(dice.index(machine.cpus.len()) as u32);
         let at = dice.between(0, duration.0 - 1);
         let mut add = |at: u64, kind| {
-            set.changes.push(TimedChange {
-                at: Instant::from_ns(at),
-                change: Change::Governor { cpu, governor: Governor::of(kind) },
-            });
+            set.changes
+                .push(TimedChange { at: Instant::from_ns(at), change: Change::Governor { cpu, governor: Governor::of(kind) } });
         };
         add(at, dice.pick(&OTHERS));
         add(dice.between(at, duration.0 - 1), GovernorKind::Schedutil);

@@ -5,12 +5,12 @@ use super::Share;
 use super::iowait::{Boost, Bounds};
 use super::next_freq::raw_khz;
 use super::util::{CpuUtil, bw_dl};
-use crate::seam::{FreqMargin, FreqUtil, IowaitBoost, RateLimit};
-use crate::uclamp::Clamps;
-use fairground_model::version::v;
 use crate::Profile;
 use crate::cpufreq::Policy;
 use crate::fair::select_task_rq::TestMachine;
+use crate::seam::{FreqMargin, FreqUtil, IowaitBoost, RateLimit};
+use crate::uclamp::Clamps;
+use fairground_model::version::v;
 use fairground_model::{FreqPolicy, Governor, GovernorKind, MachineView, Opp, Tunable};
 use fairground_stdx::{CpuId, CpuMask, Ns};
 
@@ -143,7 +143,8 @@ fn points_that_are_not_worth_it_are_passed_over() {
     let opp = |mhz: u32, mw: u32| Opp { khz: 1000 * mhz, power_mw: Some(mw) };
     let spec = FreqPolicy { opps: vec![opp(300, 200), opp(600, 250), opp(900, 600)], ..hikey() };
     let machine = MachineView::flat(8, Ns::from_ms(1));
-    let resolve = |kernel: &str, spec: &FreqPolicy, khz| Policy::new(&Profile::parse(kernel).unwrap(), spec, &machine).resolve(khz);
+    let resolve =
+        |kernel: &str, spec: &FreqPolicy, khz| Policy::new(&Profile::parse(kernel).unwrap(), spec, &machine).resolve(khz);
     assert_eq!(["v5.10", "v5.19", "v6.14"].map(|kernel| resolve(kernel, &spec, 100_000)), [300_000, 600_000, 600_000]);
     assert_eq!(["v5.10", "v5.19"].map(|kernel| resolve(kernel, &spec, 700_000)), [900_000, 900_000]);
     let mut low = spec.clone();

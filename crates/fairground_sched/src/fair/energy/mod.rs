@@ -24,8 +24,8 @@ use crate::profile::Profile;
 use crate::seam::EnergyAware;
 use fairground_model::{Governor, GovernorKind, MachineView};
 use fairground_stdx::{CpuId, CpuMask};
-pub(crate) use model::efficient_khz;
 use model::State;
+pub(crate) use model::efficient_khz;
 
 /// CPUs that change frequency together.
 ///
