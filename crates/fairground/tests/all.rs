@@ -7,4 +7,5 @@ mod frequencies;
 mod hackbench;
 mod rtapp_waits;
 mod schbench;
+mod tree_copies;
 mod window;

@@ -92,6 +92,7 @@ impl World {
             cpu,
             jiffies: self.clocks[clock_of].ns() / self.machine.tick.ns(),
             until: Instant::MAX,
+            switched: None,
             machine: &self.machine,
             meter: &mut self.meter,
             requests: &mut self.requests,

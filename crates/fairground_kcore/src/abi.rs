@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of the interface. A library of another version is refused.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// The answer of a core that has stopped.
 pub(crate) const BROKEN: i64 = -10_000;
 /// The idle task in a [`Kind::Switch`].
@@ -140,10 +140,19 @@ pub(crate) struct MachineTables {
     pub(crate) invariant: u32,
 }
 
+/// A part of the core's memory.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct UnusedPart {
+    pub(crate) start: *const u8,
+    pub(crate) bytes: u64,
+}
+
 #[repr(C)]
 pub(crate) struct FreqPolicyTables {
     pub(crate) cpu: *const u32,
     pub(crate) khz: *const u32,
+    pub(crate) milliwatt: *const u32,
     pub(crate) latency: u64,
     pub(crate) cpus: u32,
     pub(crate) points: u32,
@@ -323,7 +332,14 @@ pub struct CpuView {
     pub online: u32,
     /// Whether the running task has works to do before it returns to user mode.
     pub user_works: u32,
-    pad: u32,
+    /// Whether wake-ups go by energy while nobody has too much to do.
+    pub by_energy: u32,
+    /// Of the running task, if it does not fit; 0: it does.
+    pub misfit_load: u64,
+    /// Whether somebody waits on any CPU.
+    pub overloaded: u32,
+    /// Whether any CPU has more to do than it can.
+    pub overutilized: u32,
 }
 
 /// What cpu.max of a group says and cpu.stat counts.
@@ -420,6 +436,7 @@ pub(crate) struct Table {
     pub(crate) seen: unsafe extern "C" fn(*mut u32) -> *const Seen,
     pub(crate) log: unsafe extern "C" fn() -> *const c_char,
     pub(crate) signalled: unsafe extern "C" fn(u32, u64, u64),
+    pub(crate) unused: unsafe extern "C" fn() -> UnusedPart,
     pub(crate) feature: unsafe extern "C" fn(*const c_char, u32) -> i64,
     pub(crate) tunable: unsafe extern "C" fn(*const c_char, u64) -> i64,
     pub(crate) jiffies: unsafe extern "C" fn(u64, u64) -> i64,

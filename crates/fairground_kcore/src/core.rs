@@ -4,13 +4,14 @@ use crate::abi::{
     BROKEN, CpuView, DomainView, Flags, ForkTables, FreqPolicyTables, FreqView, Governing, MachineTables, Policy, QueueView,
     QuotaView, Request, Seen, Table, TaskView, Woken,
 };
+use crate::copies::Instance;
 use crate::library::{Library, text};
 use crate::signals;
 use crate::stopped::{CallError, Stop};
 use crate::symbols::Symbols;
 use std::ffi::{CString, c_char};
-use std::marker::PhantomData;
 use std::path::Path;
+use std::rc::Rc;
 
 /// The machine that a core boots on: one row per CPU in each table, and a square of distances between nodes.
 #[derive(Clone, Debug)]
@@ -39,6 +40,8 @@ pub struct Points {
     pub cpus: Vec<u32>,
     /// The frequencies, the lowest first.
     pub khz: Vec<u32>,
+    /// What one CPU takes at each; none: that is not known.
+    pub milliwatt: Option<Vec<u32>>,
     /// How long the driver takes for a change.
     pub latency_ns: u64,
     /// The scheduler changes the frequency itself, at once; else a thread does.
@@ -115,18 +118,41 @@ pub enum Why {
     Yields,
 }
 
-/// A loaded and booted core. It belongs to the thread that made it, whose signals tell its faults.
+/// A loaded and booted core. It belongs to the thread that made it, whose signals tell its faults. A clone goes on from the same state,
+/// by itself; two that are called by turns cost time (`copies.rs`).
 pub struct KernelCore {
-    library: Library,
-    symbols: Symbols,
+    instance: Rc<Instance>,
+    /// Which of the copies of the instance it is.
+    number: u64,
     boot_ns: u64,
-    thread: PhantomData<*const ()>,
+    /// What the last call has left, as it was asked for.
+    requests: Vec<Request>,
+    seen: Vec<Seen>,
+}
+
+impl Clone for KernelCore {
+    fn clone(&self) -> KernelCore {
+        KernelCore {
+            instance: Rc::clone(&self.instance),
+            number: self.instance.copy(self.number),
+            boot_ns: self.boot_ns,
+            requests: Vec::new(),
+            seen: Vec::new(),
+        }
+    }
+}
+
+impl Drop for KernelCore {
+    fn drop(&mut self) {
+        self.instance.forget(self.number);
+    }
 }
 
 impl KernelCore {
     /// Loads a private copy of the library at `path`. `identity` is what it must have been built from; `None` takes any.
     pub fn load(path: &Path, identity: Option<&str>) -> Result<KernelCore, String> {
-        let core = KernelCore { library: Library::load(path)?, symbols: Symbols::beside(path), boot_ns: 0, thread: PhantomData };
+        let instance = Rc::new(Instance::new(Library::load(path)?, Symbols::beside(path)));
+        let core = KernelCore { instance, number: 1, boot_ns: 0, requests: Vec::new(), seen: Vec::new() };
         let is = core.identity();
         match identity {
             Some(wanted) if wanted != is => {
@@ -158,23 +184,29 @@ impl KernelCore {
         unsafe { text(log) }
     }
     /// What the last call asked of the engine, in the order in which it was asked.
-    pub fn requests(&self) -> &[Request] {
+    pub fn requests(&mut self) -> &[Request] {
         let mut count = 0;
-        // SAFETY: fills the count and gives the start of a ring that only a call changes; a call needs `&mut self`.
+        // SAFETY: fills the count and gives the start of a ring that only a call changes.
         let first = unsafe { (self.table().requests)(&raw mut count) };
-        // SAFETY: the ring has so many rows.
-        unsafe { std::slice::from_raw_parts(first, count as usize) }
+        // SAFETY: the ring has so many rows, and is read before anything else is called.
+        let asked = unsafe { std::slice::from_raw_parts(first, count as usize) };
+        self.requests.clear();
+        self.requests.extend_from_slice(asked);
+        &self.requests
     }
     /// Whose run queues the last call looked at and whose locks it took, in that order.
     ///
     /// A look is the first reach for another CPU's run queue after one for some other; a single one that is
     /// followed by taking that lock counts as a lock only.
-    pub fn seen(&self) -> &[Seen] {
+    pub fn seen(&mut self) -> &[Seen] {
         let mut count = 0;
-        // SAFETY: fills the count and gives the start of a list that only a call changes; a call needs `&mut self`.
+        // SAFETY: fills the count and gives the start of a list that only a call changes.
         let first = unsafe { (self.table().seen)(&raw mut count) };
-        // SAFETY: the list has so many rows.
-        unsafe { std::slice::from_raw_parts(first, count as usize) }
+        // SAFETY: the list has so many rows, and is read before anything else is called.
+        let seen = unsafe { std::slice::from_raw_parts(first, count as usize) };
+        self.seen.clear();
+        self.seen.extend_from_slice(seen);
+        &self.seen
     }
     /// The fault, if the core has stopped.
     pub fn stopped(&self) -> Option<Stop> {
@@ -183,15 +215,17 @@ impl KernelCore {
         // SAFETY: the struct is there as long as the library.
         let fault = unsafe { &*fault };
         // SAFETY: its texts are constants of the library.
-        unsafe { Stop::read(fault, &self.symbols) }
+        unsafe { Stop::read(fault, &self.instance.symbols) }
     }
 
+    /// The functions, which act on this copy.
+    #[inline]
     fn table(&self) -> &Table {
-        self.library.table()
+        self.instance.table(self.number)
     }
 
     fn call(&mut self, call: impl FnOnce(&Table) -> i64) -> Result<u64, CallError> {
-        let table = self.library.table();
+        let table = self.table();
         let answer = signals::inside(table, || call(table));
         match answer {
             0.. => Ok(answer as u64),
@@ -367,9 +401,11 @@ impl KernelCore {
     /// Makes a policy of CPUs that change their frequency together; the answer is its number. It runs at its highest point until
     /// [`KernelCore::govern`] is called.
     pub fn policy_new(&mut self, now_ns: u64, how: &Points) -> Result<u32, CallError> {
+        let milliwatt = how.milliwatt.as_ref().filter(|rows| rows.len() == how.khz.len());
         let tables = FreqPolicyTables {
             cpu: how.cpus.as_ptr(),
             khz: how.khz.as_ptr(),
+            milliwatt: milliwatt.map_or(std::ptr::null(), Vec::as_ptr),
             latency: how.latency_ns,
             cpus: how.cpus.len() as u32,
             points: how.khz.len() as u32,

@@ -33,6 +33,7 @@
 
 mod abi;
 pub mod build;
+mod copies;
 mod core;
 mod library;
 mod signals;

@@ -58,6 +58,11 @@ impl FreqPolicy {
     pub(crate) fn start_low(&self) -> Option<u32> {
         Some(self.governor.khz(Tunable::StartKhz).map_or(self.limits().0, |khz| self.within(khz)))
     }
+    /// What the user has set, if anything; no frequency lies outside of its limits for long.
+    pub(crate) fn start_within_limits(&self) -> Option<u32> {
+        let (low, high) = self.limits();
+        self.governor.khz(Tunable::StartKhz).map(|khz| khz.clamp(low, high))
+    }
     /// What the user has set, or the highest.
     pub(crate) fn start_as_set(&self) -> Option<u32> {
         let set = self.governor.khz(Tunable::SetspeedKhz).or(self.governor.khz(Tunable::StartKhz));

@@ -101,7 +101,7 @@ macro_rules! governors {
             Fixed fixed {
                 sentence: "No governor: CPUs run at `freq_capacity`, unless a scenario changes that.",
                 tunables: [],
-                start: |policy| policy.governor.khz(Tunable::StartKhz),
+                start: |policy| policy.start_within_limits(),
                 lets_others_set: true,
             }
             Schedutil schedutil {

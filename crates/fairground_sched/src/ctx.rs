@@ -17,6 +17,9 @@ pub struct Ctx<'a, 'r> {
     pub machine: &'a MachineView,
     /// Up to when nothing else happens on the machine: what the call reads later, it must read in another one.
     pub until: Instant,
+    /// The policy, by its row, whose CPUs the call has switched to another frequency, and at which share of the highest they run now, in
+    /// 1/1024: the machine knows when the call is over.
+    pub switched: Option<(usize, u32)>,
     /// Counts what the call does.
     pub meter: &'a mut Meter,
     /// What the core asks of the engine.
@@ -160,7 +163,8 @@ impl Ctx<'_, '_> {
     #[inline]
     pub(crate) fn scale(&self, cpu: CpuId) -> Scale {
         let view = &self.machine.cpus[cpu];
-        Scale { freq: view.freq_capacity, cpu: view.capacity }
+        let switched = self.switched.filter(|row| view.policy == Some(row.0)).map(|row| row.1);
+        Scale { freq: switched.unwrap_or(view.freq_capacity), cpu: view.capacity }
     }
     /// Records an event of the calling CPU.
     #[inline]

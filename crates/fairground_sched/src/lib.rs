@@ -56,7 +56,7 @@ pub use crate::deadline::{DlSe, DlState, DlTaskState, DlTimer, Refused};
 pub use crate::fair::balance::BalanceStep;
 pub use crate::fair::bandwidth::{Account, BandwidthStats, Distribution, PeriodTick, Spans};
 pub use crate::follow::{Astray, Followed, QueueSeat, WakeupLead};
-pub use crate::inspect::{BalanceState, GroupReading, LoadReading, Rivals};
+pub use crate::inspect::{BalanceState, GroupReading, LoadReading, Rivals, RootState};
 pub use crate::profile::Profile;
 pub use crate::rq::Rq;
 pub use crate::rt::RtState;

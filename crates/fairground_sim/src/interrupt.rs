@@ -144,6 +144,10 @@ impl Simulation {
                 self.enter(rec, cpu, Entry::Timer);
                 self.go_on(cpu, Then::ExpireTimers)
             }
+            Timer::Frequency(policy) if self.softirqs[cpu].is_served() => {
+                self.softirqs[cpu].thread_waits(policy);
+                self.go_on(cpu, Then::ExpireTimers)
+            }
             Timer::Frequency(policy) => {
                 if !self.beside.leads() {
                     self.core(rec, cpu, |sched, cx| sched.frequency_timer(cx, policy));

@@ -47,6 +47,7 @@ impl Simulation {
             cpu,
             jiffies: self.jiffies.count(),
             until: Instant::MAX,
+            switched: None,
             machine: &self.view,
             meter: &mut self.cpus[cpu].meter,
             requests: &mut self.requests,

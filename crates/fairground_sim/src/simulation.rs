@@ -23,8 +23,8 @@ use crate::tick::{Jiffies, TickClock};
 use crate::timers::nr_timers;
 use fairground_machine::Machine;
 use fairground_model::{
-    CpuMax, Digest, MachineView, Mistakes, Mode, NullSink, Op, Program, Recorder, Section, Sink, Start, TaskInfo, TaskSet,
-    TaskSpec,
+    Change, CpuMax, Digest, MachineView, Mistakes, Mode, NullSink, Op, Program, Recorder, Section, Sink, Start, TaskInfo,
+    TaskSet, TaskSpec,
 };
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, Request, Sched};
@@ -149,6 +149,11 @@ impl Simulation {
             sched.add_group(group);
         }
         set.policies().for_each(|policy| sched.expect_policy(policy));
+        let later = set.changes.iter().filter_map(|timed| match &timed.change {
+            Change::Governor { governor, .. } => Some(governor.kind),
+            _ => None,
+        });
+        machine.policies.iter().map(|policy| policy.governor.kind).chain(later).for_each(|kind| sched.expect_governor(kind));
         sched.make_room(set.tasks.iter().map(|spec| spec.group));
         for (spec, &cpus) in set.tasks.iter().zip(allowed.iter()) {
             let task = sched.add_task(spec, cpus);

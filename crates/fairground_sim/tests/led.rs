@@ -1,7 +1,7 @@
 //! Another core that decides: turns of two ticks, first come first served, and an idle CPU steals.
 
 use crate::common::{Build, MS, US, priced_machine, setup, sleep, work};
-use fairground_model::{Change, CpuMax, Instr, Mode, Op, PrevState, Sink, TaskSet, TraceEvent};
+use fairground_model::{Change, CpuMax, Instr, Mode, NullSink, Op, PrevState, Sink, TaskSet, TraceEvent};
 use fairground_sched::{BandwidthStats, Sched, TaskState};
 use fairground_sim::{CpuFlags, Entry, LeadingCore, Led, Setup, Simulation, Site, Stopped};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId, TgId};
@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 /// The core: each CPU has a line; its task of the moment is in no line.
+#[derive(Clone)]
 struct Turns {
     lines: Vec<VecDeque<TaskId>>,
     running: Vec<Option<TaskId>>,
@@ -86,6 +87,9 @@ impl LeadingCore for Turns {
     fn quota(&self, group: TgId) -> Option<(CpuMax, BandwidthStats)> {
         let stats = BandwidthStats { nr_periods: self.ticks.len() as u64, ..BandwidthStats::default() };
         (group == TgId::new(1)).then_some((CpuMax::UNLIMITED, stats))
+    }
+    fn copy(&self) -> Box<dyn LeadingCore> {
+        Box::new(self.clone())
     }
     fn enter(&mut self, ours: &Sched, site: Site, entry: Entry<'_>, led: &mut Led) -> Result<(), String> {
         let here = site.cpu.index();
@@ -247,6 +251,22 @@ fn it_moves_tasks_and_uses_wake_lists() {
         assert_eq!(log.wakeups, first.counts().wakeups, "{prices}");
         let ran = |row: u32| first.sched().se(TaskId::new(row)).sum_exec_runtime;
         assert!((1..8).all(|row| ran(row) > 5 * MS), "{prices}: all sleepers run");
+    }
+}
+
+#[test]
+fn a_copy_of_the_run_goes_on_to_the_same_digest() {
+    let begun = || {
+        let setup = setup(priced_machine(3, "xeon-spr"), "v6.12", sleepers(), 100 * MS);
+        Simulation::led_by(setup, Box::new(Turns::new(3, true))).unwrap()
+    };
+    let (mut straight, mut run) = (begun(), begun());
+    straight.run(&mut NullSink).unwrap();
+    run.run_until(Instant::from_ns(40 * MS), &mut NullSink).unwrap();
+    assert!(run.digest() != straight.digest());
+    for mut one in [run.clone(), run] {
+        one.run(&mut NullSink).unwrap();
+        assert_eq!(one.digest(), straight.digest());
     }
 }
 

@@ -5,6 +5,7 @@
 mod trees {
     pub(crate) mod beside;
     pub(crate) mod builds;
+    pub(crate) mod copies;
     pub(crate) mod differ;
     pub(crate) mod driver;
     pub(crate) mod ours;

@@ -1,7 +1,6 @@
 //! The cases of the batteries: a machine and what runs on it, one for each thing that schedulers are judged by.
 //!
-//! What a machine or a run lacks under one of the two profiles is left out by name, not by hand: a kernel tree has no
-//! placement by energy yet.
+//! What a machine or a run lacks under one of the two profiles is left out by name, not by hand.
 
 /// How thorough a verdict is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -68,9 +68,12 @@ impl TreeCore {
             }
             Change::Hotplug { cpu: of, online } => return self.hotplug(now, of, online, led),
             Change::FreqCapacity { cpu: of, freq_capacity } => self.core.frequency(of.get(), now, freq_capacity),
-            Change::Governor { cpu: of, .. } => {
-                let row = self.policies.iter().position(|policy| policy.cpus.contains(of));
-                return row.map_or(Ok(()), |row| self.govern(ours, now, row));
+            Change::Governor { cpu: of, governor } => {
+                // The same one again changes nothing.
+                let row = self.policies.iter().position(|policy| policy.cpus.contains(of) && policy.governor != governor);
+                let Some(row) = row else { return Ok(()) };
+                self.policies[row].governor = governor;
+                return self.govern(ours, now, row);
             }
             Change::RemoveGroup { group } => self.core.group_remove(cpu, now, self.group(Some(group))),
             Change::GroupClamp { group, clamp } => {

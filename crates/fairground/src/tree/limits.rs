@@ -1,7 +1,6 @@
 //! What a run over a tree cannot have yet, said by name before it begins.
 
 use fairground_model::{Change, GovernorKind, Mistakes, TimedChange};
-use fairground_sched::seam::EnergyAware;
 use fairground_sim::Setup;
 use fairground_stdx::Ns;
 use std::collections::BTreeSet;
@@ -48,11 +47,6 @@ fn missing(setup: &Setup) -> BTreeSet<&'static str> {
     let has_schedutil = governors().any(|kind| kind == GovernorKind::Schedutil);
     let offline = |timed: &TimedChange| matches!(timed.change, Change::Hotplug { .. });
     note(has_schedutil && tasks.changes.iter().any(offline), "CPUs that go off line under schedutil");
-    let by_energy = setup.profile.energy_aware != EnergyAware::None
-        && policies.iter().flat_map(|policy| &policy.opps).all(|opp| opp.power_mw.is_some())
-        && has_schedutil
-        && setup.machine.cpus.iter().any(|cpu| cpu.capacity != 1024);
-    note(by_energy, "placement by energy, which schedutil switches on where CPUs differ in capacity and their power is known,");
     note(setup.machine.round_of_turns > Ns::ZERO, "CPUs that take turns, as on emulated machines");
     for timed in &tasks.changes {
         match &timed.change {

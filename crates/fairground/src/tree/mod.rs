@@ -56,6 +56,7 @@ struct Waiting {
 }
 
 /// The library, and which of its numbers is whose.
+#[derive(Clone)]
 struct TreeCore {
     name: String,
     core: KernelCore,
@@ -331,6 +332,10 @@ impl LeadingCore for TreeCore {
 
     fn begin(&mut self, ours: &Sched) -> Result<(), String> {
         self.begin_run(ours)
+    }
+
+    fn copy(&self) -> Box<dyn LeadingCore> {
+        Box::new(self.clone())
     }
 
     fn quota(&self, group: TgId) -> Option<(CpuMax, BandwidthStats)> {

@@ -16,6 +16,7 @@ pub(super) const HELPERS: &[&str] = &[
     "init/init_task",
     "kernel/locking/mutex",
     "kernel/locking/spinlock",
+    "kernel/power/energy_model",
     "kernel/smp",
     "kernel/task_work",
     "kernel/time/time",

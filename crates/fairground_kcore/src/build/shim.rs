@@ -50,6 +50,7 @@ pub(super) const ARCH: &[File] = &[
     ("arch/fg/kernel/boot.c", include_str!("../../../../kcore/arch/fg/kernel/boot.c")),
     ("arch/fg/kernel/context.c", include_str!("../../../../kcore/arch/fg/kernel/context.c")),
     ("arch/fg/kernel/cpufreq.c", include_str!("../../../../kcore/arch/fg/kernel/cpufreq.c")),
+    ("arch/fg/kernel/energy.c", include_str!("../../../../kcore/arch/fg/kernel/energy.c")),
     ("arch/fg/kernel/entry.c", include_str!("../../../../kcore/arch/fg/kernel/entry.c")),
     ("arch/fg/kernel/fault.c", include_str!("../../../../kcore/arch/fg/kernel/fault.c")),
     ("arch/fg/kernel/fg.h", include_str!("../../../../kcore/arch/fg/kernel/fg.h")),

@@ -314,9 +314,11 @@ static fg_s64 view_policy(fg_u32 policy, struct fg_policy_view *view)
 #define FAKE_ABI FG_ABI_VERSION
 #endif
 
+static struct fg_part unused(void) { return (struct fg_part) { 0, 0 }; }
+
 static const struct fg_table table = {
 	.abi = FAKE_ABI, .size = sizeof(table), .release = "fake", .identity = FAKE_IDENTITY, .hz = 250,
-	.boot = boot, .fault = get_fault, .requests = requests, .seen = get_seen, .log = get_log, .signalled = signalled,
+	.boot = boot, .fault = get_fault, .requests = requests, .seen = get_seen, .log = get_log, .signalled = signalled, .unused = unused,
 	.feature = feature, .tunable = tunable, .jiffies = jiffies, .fork = fork_, .start = start, .wake = wake,
 	.schedule = schedule, .tick = tick, .softirq = number, .ipi = number, .timer = number, .stopper = nothing, .exit = exit_, .user_return = user_return,
 	.nice = set_nice, .affinity = affinity, .policy = policy, .group_new = number, .group_file = group_file,

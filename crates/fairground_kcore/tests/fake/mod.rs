@@ -70,6 +70,34 @@ fn hogs_of_the_fake_core_take_turns_at_each_tick() {
 }
 
 #[test]
+fn a_copy_goes_on_from_the_same_state_by_itself() {
+    let mut core = booted("copies", 1);
+    hogs(&mut core, 3);
+    core.schedule(0, BOOT, Why::Preempted).unwrap();
+    let go_on = |core: &mut KernelCore, ticks: std::ops::Range<u64>| -> Vec<u64> {
+        let one = |tick| {
+            let now = BOOT + tick * 4 * MS;
+            core.tick(0, now).unwrap();
+            core.schedule(0, now, Why::Preempted).unwrap()
+        };
+        ticks.map(one).collect()
+    };
+    assert_eq!(go_on(&mut core, 1..3), [2, 3]);
+    let mut copy = core.clone();
+    assert_eq!(go_on(&mut core, 3..6), [1, 2, 3]);
+    // It knows nothing of what the other one did, and the other way round.
+    assert_eq!(copy.task(1).map(|task| task.sum_exec_ns), Some(4 * MS));
+    let mut third = copy.clone();
+    assert_eq!(go_on(&mut copy, 3..5), [1, 2]);
+    assert_eq!(core.task(1).map(|task| task.sum_exec_ns), Some(8 * MS));
+    drop(core);
+    assert_eq!(go_on(&mut copy, 5..6), [3]);
+    assert!(matches!(third.tick(0, BOOT), Err(CallError::Refused(-22))), "time does not go back in any of them");
+    drop(copy);
+    assert_eq!(go_on(&mut third, 3..6), [1, 2, 3]);
+}
+
+#[test]
 fn a_sleeper_leaves_and_comes_back_by_a_wake_up() {
     let mut core = booted("sleeper", 2);
     hogs(&mut core, 1);
@@ -133,19 +161,19 @@ fn works_are_done_on_the_way_to_user_mode() {
 #[test]
 fn a_frequency_changes_when_the_driver_is_done() {
     let mut core = booted("frequency", 2);
-    let points = Points { cpus: vec![0, 1], khz: vec![500_000, 1_500_000], latency_ns: MS, fast_switch: false };
+    let points = Points { cpus: vec![0, 1], khz: vec![500_000, 1_500_000], latency_ns: MS, fast_switch: false, milliwatt: None };
     let policy = core.policy_new(BOOT, &points).unwrap();
     assert!(core.policy_new(BOOT, &Points { khz: vec![], ..points }).is_err());
     let limits = Governing { min_khz: 500_000, max_khz: 1_500_000, cur_khz: 500_000, ..Governing::default() };
     let how = Governing { schedutil: 1, rate_limit_us: 7, ..limits };
     core.govern(1, BOOT, policy, &how).unwrap();
-    let asked = |core: &KernelCore| core.requests().iter().map(|row| (row.kind(), row.cpu, row.a, row.b)).collect::<Vec<_>>();
-    assert_eq!(asked(&core), [(Some(Kind::FrequencyTimer), 1, 0, BOOT + 7)]);
+    let asked = |core: &mut KernelCore| core.requests().iter().map(|row| (row.kind(), row.cpu, row.a, row.b)).collect::<Vec<_>>();
+    assert_eq!(asked(&mut core), [(Some(Kind::FrequencyTimer), 1, 0, BOOT + 7)]);
     let view =
         |core: &KernelCore| core.frequency_of(policy).map(|view| (view.cur_khz, view.coming_khz, view.changes, view.waits));
     assert_eq!(view(&core), Some((500_000, 1_500_000, 0, 0)));
     core.frequency_work(1, BOOT + 7, policy).unwrap();
-    assert_eq!(asked(&core), [(Some(Kind::Frequency), 1, 0, 1_500_000)]);
+    assert_eq!(asked(&mut core), [(Some(Kind::Frequency), 1, 0, 1_500_000)]);
     assert_eq!((view(&core), core.frequency_of(1)), (Some((1_500_000, 0, 1, 0)), None));
     core.govern(1, BOOT + 7, policy, &Governing { begin_khz: 500_000, ..limits }).unwrap();
     assert_eq!(view(&core), Some((500_000, 500_000, 0, 0)));

@@ -269,7 +269,10 @@ mod tests {
             let machine = &self.machine;
             let now = Instant::ZERO;
             let (meter, requests, trace) = (&mut meter, &mut requests, &mut trace);
-            call(&mut self.sched, &mut Ctx { now, cpu: on, jiffies: 7, until: Instant::MAX, machine, meter, requests, trace })
+            call(
+                &mut self.sched,
+                &mut Ctx { now, cpu: on, jiffies: 7, until: Instant::MAX, switched: None, machine, meter, requests, trace },
+            )
         }
 
         fn task_on(&mut self, on: CpuId, allowed: &str) -> TaskId {

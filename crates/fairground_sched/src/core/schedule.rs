@@ -222,6 +222,7 @@ impl Sched {
         if !stays_idle {
             self.put_prev_set_next_task(cx, prev, next);
             self.hrtick_at_pick(cx, prev, next);
+            self.misfit_at_pick(cx, prev, next);
             if next.is_none() && !self.rqs[cx.cpu].stop_running {
                 self.update_idle_core(cx.cpu);
             }
@@ -325,9 +326,6 @@ impl Sched {
 
     /// What follows from a pick that was made when the CPU had looked for tasks elsewhere, or might have.
     fn picked_anew(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, picked: Option<TaskId>) {
-        if picked.is_none_or(|task| self.is_fair(task)) {
-            self.update_misfit_status(cx, cx.cpu, picked);
-        }
         if picked.is_none() {
             if prev.is_some() || self.rqs[cx.cpu].stop_running {
                 self.enter_idle(cx);

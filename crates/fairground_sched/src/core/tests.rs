@@ -54,7 +54,17 @@ impl Bench {
         let now = Instant::from_ns(1_000_000);
         call(
             &mut self.sched,
-            &mut Ctx { now, cpu: cpu(this), jiffies: 1, until: Instant::MAX, machine, meter, requests, trace: &mut trace },
+            &mut Ctx {
+                now,
+                cpu: cpu(this),
+                jiffies: 1,
+                until: Instant::MAX,
+                switched: None,
+                machine,
+                meter,
+                requests,
+                trace: &mut trace,
+            },
         )
     }
 

@@ -22,6 +22,7 @@ mod userspace;
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::profile::Profile;
 use crate::seam::FreqHook;
 use fairground_model::{Governor, GovernorKind, MachineView};
 use fairground_stdx::{CpuId, IndexVec, Instant};
@@ -29,6 +30,7 @@ use load::CpuLoad;
 pub(crate) use policy::Policy;
 pub use policy::{FreqReport, FreqState, Governed};
 use schedutil::SugovCpu;
+pub(crate) use schedutil::{CpuUtil, bw_dl};
 
 /// What a look at the frequency was caused by.
 ///
@@ -93,8 +95,8 @@ struct FreqCpu {
 }
 
 impl Cpufreq {
-    pub(crate) fn new(machine: &MachineView) -> Cpufreq {
-        let policies = machine.policies.iter().map(|policy| Policy::new(policy, machine)).collect();
+    pub(crate) fn new(profile: &Profile, machine: &MachineView) -> Cpufreq {
+        let policies = machine.policies.iter().map(|policy| Policy::new(profile, policy, machine)).collect();
         let mut cpufreq = Cpufreq { looks: false, policies, cpus: machine.cpus.ids().map(|_| FreqCpu::default()).collect() };
         cpufreq.looks = cpufreq.any_looks();
         cpufreq

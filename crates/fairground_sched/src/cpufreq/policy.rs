@@ -9,6 +9,7 @@ use super::load::PolicyLoad;
 use super::schedutil::SugovPolicy;
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
+use crate::fair::efficient_khz;
 use crate::profile::Profile;
 use fairground_model::{FreqPolicy, Governor, GovernorKind, MachineView, Opp, TraceEvent, Tunable};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
@@ -82,6 +83,8 @@ pub struct FreqState {
 pub(crate) struct Policy {
     pub(super) spec: FreqPolicy,
     pub(super) freq_invariant: bool,
+    /// The points that schedutil asks for, where the energy model says that others are not worth it; else empty.
+    efficient_khz: Vec<u32>,
     cur_khz: u32,
     /// What was asked for last.
     next_khz: u32,
@@ -92,11 +95,12 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    pub(super) fn new(spec: &FreqPolicy, machine: &MachineView) -> Policy {
+    pub(super) fn new(profile: &Profile, spec: &FreqPolicy, machine: &MachineView) -> Policy {
         let share = spec.cpus.first().map_or(1024, |cpu| machine.cpus[cpu].freq_capacity);
         let cur_khz = spec.start_khz().unwrap_or(spec.khz_of(share));
         Policy {
             freq_invariant: machine.freq_invariant,
+            efficient_khz: efficient_khz(profile.energy_model, spec, machine).unwrap_or_default(),
             cur_khz,
             next_khz: cur_khz,
             work: Work::Idle,
@@ -116,6 +120,16 @@ impl Policy {
     /// Whether a request is on its way.
     pub(super) fn works(&self) -> bool {
         self.work != Work::Idle
+    }
+
+    /// The lowest point within the limits that suffices for `khz` and is worth it; if the limits have none of those, the lowest that suffices.
+    ///
+    /// Kernel: cpufreq.c cpufreq_driver_resolve_freq(), v4.12–
+    pub(super) fn resolve(&self, khz: u32) -> u32 {
+        let (low, high) = self.spec.limits();
+        let wanted = khz.clamp(low, high);
+        let efficient = self.efficient_khz.iter().copied().find(|&point| point >= wanted).or(self.efficient_khz.last().copied());
+        efficient.filter(|point| (low..=high).contains(point)).unwrap_or_else(|| self.spec.within(khz))
     }
 
     /// The point at or below the present frequency.
@@ -238,6 +252,9 @@ impl Sched {
         policy.cur_khz = khz;
         for cpu in policy.spec.cpus.iter() {
             cx.record(TraceEvent::CpuFrequency { cpu, khz });
+        }
+        if policy.freq_invariant {
+            cx.switched = Some((row, policy.spec.freq_capacity(khz)));
         }
         cx.requests.push(Request::SetFrequency { policy: row, khz });
     }

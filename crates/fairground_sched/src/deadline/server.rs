@@ -9,14 +9,15 @@
 //! last one leaves ──► stopped (seam `fair_server_stop`: at once, or when it would run)
 //! ```
 //!
-//! Where no task is of a higher class, or will be, it would decide nothing, and is not at work.
+//! Where no task is of a higher class, or will be, it would decide nothing, and is not at work, but for schedutil, which counts what it has
+//! reserved.
 
 use super::DlSe;
 use super::queue::Comes;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::RtBandwidth;
-use fairground_model::{DlParams, Policy};
+use fairground_model::{DlParams, GovernorKind, Policy};
 use fairground_stdx::{CpuId, Ns};
 
 /// What fair tasks get, and in which time.
@@ -34,9 +35,22 @@ impl Sched {
         self.note_class(policy);
     }
 
+    /// Some policy of frequencies will have this governor.
+    pub fn expect_governor(&mut self, kind: GovernorKind) {
+        if kind == GovernorKind::Schedutil {
+            self.put_fair_servers_to_work();
+        }
+    }
+
     /// A task has this policy from now on. With the first one above the fair class the servers begin their work.
     pub(crate) fn note_class(&mut self, policy: Policy) {
-        let begins = self.profile.rt_bandwidth == RtBandwidth::FairServer && !policy.is_fair() && !self.is_led();
+        if !policy.is_fair() {
+            self.put_fair_servers_to_work();
+        }
+    }
+
+    fn put_fair_servers_to_work(&mut self) {
+        let begins = self.profile.rt_bandwidth == RtBandwidth::FairServer && !self.is_led();
         if !begins || std::mem::replace(&mut self.dl_root.serves, true) {
             return;
         }

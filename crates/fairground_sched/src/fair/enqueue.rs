@@ -10,6 +10,7 @@ use crate::fair::SchedEntity;
 use crate::fair::balance::End;
 use crate::pelt::UtilEstSample;
 use crate::seam::SchedIdleCpu;
+use crate::seam::UtilEstDequeue;
 use fairground_model::{Op, Policy};
 use fairground_stdx::{SeId, TaskId};
 
@@ -93,7 +94,8 @@ impl Sched {
         let se = self.tasks[task].se;
         let (sleep, delayed) = (flags.has(DequeueFlags::SLEEP), self.ses[se].sched_delayed);
         let sample = self.profile.util_est_sample;
-        if sample != UtilEstSample::AfterDequeue && !delayed {
+        let leaves_before = self.profile.util_est_dequeue == UtilEstDequeue::Before;
+        if leaves_before && !delayed {
             self.util_est_dequeue(task);
             if sleep && sample == UtilEstSample::BeforeDequeue {
                 self.util_est_update(cx, task);
@@ -106,11 +108,11 @@ impl Sched {
             return false;
         }
         self.cfs_tasks_remove(self.tasks[task].cpu, task);
-        if sample == UtilEstSample::AfterDequeue {
+        if !leaves_before {
             self.util_est_dequeue(task);
-            if sleep {
-                self.util_est_update(cx, task);
-            }
+        }
+        if sleep && sample == UtilEstSample::AfterDequeue {
+            self.util_est_update(cx, task);
         }
         self.hrtick_update(cx, self.tasks[task].cpu, false);
         true

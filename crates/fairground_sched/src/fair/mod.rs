@@ -85,7 +85,7 @@ pub mod weight;
 mod yield_task;
 
 pub(crate) use class::Set;
-pub(crate) use energy::Energy;
+pub(crate) use energy::{Energy, efficient_khz};
 pub use entity::{CfsRq, SchedEntity};
 pub(crate) use entity::{DequeueFlags, EnqueueFlags};
 pub(crate) use hrtick::HrtickTimer;

@@ -4,6 +4,6 @@ mod balance;
 mod load;
 mod rivals;
 
-pub use balance::BalanceState;
+pub use balance::{BalanceState, RootState};
 pub use load::{GroupReading, LoadReading};
 pub use rivals::Rivals;

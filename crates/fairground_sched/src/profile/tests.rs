@@ -300,6 +300,9 @@ fn seams_are_well_formed() {
     check::<SliceExpiry>();
     check::<Refill>();
     check::<UtilEstSample>();
+    check::<UtilEstDequeue>();
+    check::<MisfitAtPick>();
+    check::<BiggerGroup>();
     check::<LongSleeper>();
     check::<IdleEntity>();
     check::<IdleProtection>();

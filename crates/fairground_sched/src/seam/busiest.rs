@@ -28,6 +28,13 @@ seams! {
     }
     history { v(4, 12) => Ignored, v(4, 20) => Running, v(5, 12) => Movable, v(6, 10) => BiggerCpu, }
 
+    /// When schedule() looks whether the task that it has picked fits its CPU.
+    MisfitAtPick = misfit_at_pick {
+        Always "always" "Always, also if it was running already.",
+        IfChanged "if-changed" "If another task was running; if not, the next tick does.",
+    }
+    history { v(4, 12) => Always, v(6, 12) => IfChanged, }
+
     /// Load-based balance: which idle CPUs pull from a group without capacity whatever the loads are.
     SparePull = spare_pull {
         NewlyIdle "newly-idle" "Only a CPU that has just run out of tasks.",
@@ -71,6 +78,14 @@ seams! {
     }
     history { v(4, 12) => TaskCount, v(6, 6) => ByCores, }
 
+    /// Group-type balance: a group of clearly bigger CPUs in which nobody waits is no source for a smaller CPU.
+    BiggerGroup = bigger_group {
+        OfSameType "of-same-type" "That is asked only of one of the type of the busiest so far, so the first fully busy one is the busiest.",
+        Always "always" "That is asked first.",
+    }
+    // The last was read in 7.2.13.
+    history { v(4, 12) => OfSameType, v(7, 2) => Always, }
+
     /// Which tasks of a CPU balance counts.
     BalanceTasks = balance_tasks {
         Queued "queued" "All fair tasks on the queue, those in delayed dequeue included.",
@@ -90,8 +105,10 @@ seams! {
     RunnableBoost = runnable_boost {
         Off "off" "Utilisation counts as it is.",
         On "on" "It counts as at least the runnable average.",
+        WithTask "with-task" "Likewise; where a task is placed by energy, the runnable average is that with the task, or without it.",
     }
-    history { v(4, 12) => Off, v(6, 5) => On, }
+    // The stable kernel 6.12.107 has what 7.2.13 has; 6.18.15 has not.
+    history { v(4, 12) => Off, v(6, 5) => On, v(6, 12) => WithTask, v(6, 13) => On, v(7, 2) => WithTask, }
 
     /// Load-based: when tasks of another group go to siblings first, since the domain below prefers that.
     PreferSibling = prefer_sibling {

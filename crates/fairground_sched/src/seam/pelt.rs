@@ -75,6 +75,14 @@ seams! {
     // The last was read in 7.2.13.
     history { v(4, 12) => AfterDequeue, v(6, 12) => BeforeDequeue, v(7, 2) => WithinDequeue, }
 
+    /// When what a task is expected to use leaves its CPU with it: schedutil looks within the dequeue.
+    UtilEstDequeue = util_est_dequeue {
+        After "after" "After its dequeue: a look within it counts the task still.",
+        Before "before" "Before its dequeue.",
+    }
+    // The stable kernel 5.10.223 has what v5.11 has.
+    history { v(4, 12) => After, v(5, 10) => Before, }
+
     /// How a stored weight becomes the small one of the formulas.
     ScaleLoadDown = scale_load_down {
         Shift "shift" "A stored weight is shifted down by 10 places; less than 1024 becomes 0.",

@@ -121,6 +121,8 @@ pub trait LeadingCore {
     /// The limit of a group, and what it has counted of that since the run began, but for spans and debts, which cpu.stat does not have.
     /// `None`: it has no limit, and had none.
     fn quota(&self, group: TgId) -> Option<(CpuMax, BandwidthStats)>;
+    /// Another one in the same state, which goes on by itself: that of a copy of the run.
+    fn copy(&self) -> Box<dyn LeadingCore>;
 }
 
 /// What a leading core has done and wants.
@@ -246,11 +248,14 @@ impl Beside {
     }
 }
 
-/// A copy of a run is ours alone: what stands beside it cannot be copied.
+/// Who leads a copy of a run is a copy, too; who watches one hears of that run only.
 impl Clone for Beside {
     fn clone(&self) -> Beside {
-        assert!(matches!(self, Beside::Nobody), "invariant: a run with another core beside it is not copied");
-        Beside::Nobody
+        assert!(!matches!(self, Beside::Watches(_)), "invariant: a run that another core watches is not copied");
+        match self {
+            Beside::Leads(leader, led) => Beside::Leads(leader.copy(), led.clone()),
+            _ => Beside::Nobody,
+        }
     }
 }
 

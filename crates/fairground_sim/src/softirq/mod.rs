@@ -17,6 +17,7 @@ use crate::other_core::Entry;
 use crate::queue::Slot;
 use crate::simulation::Simulation;
 use crate::task::Want;
+use crate::timers::Timer;
 use fairground_model::{Mode, Op, PrevState, Recorder, Section, WakeContext};
 use fairground_sched::{BalanceStep, Ctx, Sched, WakeFlags};
 use fairground_stdx::{CpuId, Instant};
@@ -42,6 +43,8 @@ pub(crate) struct Softirqs {
     /// Packets that wait for NET_RX.
     pub(crate) backlog: Backlog,
     serving: Option<Serving>,
+    /// Policies, by their rows, whose threads are to run as soon as no softirq is served.
+    threads_wait: Vec<usize>,
 }
 
 /// Softirqs that are being served.
@@ -80,6 +83,10 @@ impl Softirqs {
     /// Whether softirqs are being served: what interrupts them is nested.
     pub(crate) fn is_served(&self) -> bool {
         self.serving.is_some()
+    }
+    /// The thread of a policy is to run. It cannot as long as softirqs are served on its CPU.
+    pub(crate) fn thread_waits(&mut self, policy: usize) {
+        self.threads_wait.push(policy);
     }
     /// Kernel: interrupt.h __raise_softirq_irqoff(NET_RX_SOFTIRQ), v4.12–
     pub(crate) fn raise_net_rx(&mut self) {
@@ -208,6 +215,9 @@ impl Simulation {
         self.book_softirq_time(cpu);
         let by = self.softirqs[cpu].serving().by;
         self.softirqs[cpu].serving = None;
+        while let Some(policy) = self.softirqs[cpu].threads_wait.pop() {
+            self.arm_timer_at(cpu, Timer::Frequency(policy), self.now);
+        }
         match by {
             Server::IrqExit => self.leave_irq(rec, cpu),
             Server::Task(then) => self.go_on(cpu, then),

@@ -37,11 +37,7 @@ pub(super) fn some_schedutil(dice: &mut Dice, duration: Ns, machine: &mut Machin
         if looks_otherwise(policy.governor.kind) || dice.once_in(2) {
             policy.governor = Governor::of(GovernorKind::Schedutil);
         }
-        // A kernel counts these in whole microseconds.
-        let whole_us = |ns: u64| (ns / 1000).max(1) * 1000;
-        policy.transition_delay = policy.transition_delay.map(|delay| Ns(whole_us(delay.0)));
-        let limit = policy.governor.said(Tunable::RateLimit).map(whole_us);
-        policy.governor.set(Tunable::RateLimit, limit);
+        as_a_kernel_counts(policy);
         // A choice by energy is none of these systems.
         policy.opps.iter_mut().for_each(|opp| opp.power_mw = None);
     }
@@ -52,6 +48,14 @@ pub(super) fn some_schedutil(dice: &mut Dice, duration: Ns, machine: &mut Machin
             *governor = Governor::of(GovernorKind::Schedutil);
         }
     }
+}
+
+/// A kernel counts delays and rate limits in whole microseconds.
+pub(super) fn as_a_kernel_counts(policy: &mut FreqPolicy) {
+    let whole_us = |ns: u64| (ns / 1000).max(1) * 1000;
+    policy.transition_delay = policy.transition_delay.map(|delay| Ns(whole_us(delay.0)));
+    let limit = policy.governor.said(Tunable::RateLimit).map(whole_us);
+    policy.governor.set(Tunable::RateLimit, limit);
 }
 
 /// CPUs that are set to other shares of their highest frequency, some to the highest again.

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod deadline;
+mod energy;
 mod frequencies;
 mod groups;
 mod hotplug;

@@ -2,6 +2,7 @@
 
 use super::capacity::some_clamps;
 use super::deadline::some_deadline;
+use super::energy::{differing, phone, some_energy};
 use super::frequencies::{some_schedutil, some_shares};
 use super::hotplug::some_hotplug;
 use super::machine::shape;
@@ -9,7 +10,7 @@ use super::real_time::some_real_time;
 use super::{duration, groups, tasks};
 use crate::dice::Dice;
 use fairground_machine::machine::tick_of;
-use fairground_machine::{CostModel, Machine};
+use fairground_machine::{CostModel, Machine, Regular};
 use fairground_model::{Change, CpuMax, Instr, TaskSet};
 use fairground_sched::Profile;
 use fairground_stdx::Ns;
@@ -37,6 +38,10 @@ pub enum Told {
     Frequency,
     /// CPUs that go off line and come back.
     Hotplug,
+    /// CPUs that differ in capacity.
+    Asymmetric,
+    /// Those, with schedutil and power of each point: wake-ups go by energy.
+    Energy,
 }
 
 impl Told {
@@ -46,8 +51,18 @@ impl Told {
 }
 
 pub(crate) fn told(seed: u64, profile: &Profile, hz: u32, what: Told) -> (Machine, Ns, TaskSet) {
-    let mut machine = machine(&mut Dice::new(seed, 30), hz);
+    let mut dice = Dice::new(seed, 30);
+    let shape = match what {
+        Told::Energy => phone(&mut dice),
+        // Siblings are alike.
+        Told::Asymmetric => Regular { threads: 1, ..shape(&mut dice) },
+        _ => shape(&mut dice),
+    };
+    let mut machine = machine(shape, hz);
     machine.name = "random".into();
+    if matches!(what, Told::Asymmetric | Told::Energy) {
+        differing(&mut Dice::new(seed, 41), &mut machine);
+    }
     let mut duration = duration(&mut Dice::new(seed, 31), machine.cpus.len());
     if what == Told::RealTime {
         duration = duration.max(past_limits(&mut Dice::new(seed, 34), machine.cpus.len()));
@@ -71,6 +86,7 @@ pub(crate) fn told(seed: u64, profile: &Profile, hz: u32, what: Told) -> (Machin
     match what {
         Told::Schedutil => some_schedutil(&mut Dice::new(seed, 38), duration, &mut machine, &mut set),
         Told::Frequency => some_shares(&mut Dice::new(seed, 39), machine.cpus.len(), duration, &mut set),
+        Told::Energy => some_energy(&mut Dice::new(seed, 42), duration, &mut machine, &mut set),
         Told::Hotplug => some_hotplug(&mut Dice::new(seed, 40), machine.cpus.len(), duration, &mut set),
         _ => {}
     }
@@ -86,11 +102,13 @@ fn past_limits(dice: &mut Dice, cpus: usize) -> Ns {
     if cpus <= 4 && dice.once_in(4) { Ns(dice.between(1_000_000_000, 2_300_000_000)) } else { Ns::ZERO }
 }
 
-fn machine(dice: &mut Dice, hz: u32) -> Machine {
-    let mut machine = Machine::new("random", shape(dice).cpus(), Vec::new());
+fn machine(shape: Regular, hz: u32) -> Machine {
+    let mut machine = Machine::new("random", shape.cpus(), Vec::new());
     let nodes = machine.cpus.iter().map(|cpu| cpu.node as usize + 1).max().unwrap_or(1);
     machine.distances = (0..nodes).map(|from| (0..nodes).map(|to| if from == to { 10 } else { 20 }).collect()).collect();
     (machine.hz, machine.tick, machine.nohz_idle) = (hz, tick_of(hz), false);
+    // The build of a tree has none of it.
+    machine.irq_time_accounting = false;
     machine.costs = CostModel::preset("zero").expect("invariant: a price list that comes with us");
     machine
 }
@@ -103,7 +121,7 @@ fn only_told(set: &mut TaskSet, what: Told) {
         Change::Group { .. } | Change::Shares { .. } | Change::GroupIdle { .. } => what.has_groups(),
         Change::Clamp { .. } | Change::GroupClamp { .. } => what == Told::Clamps,
         Change::RemoveGroup { .. } => what == Told::Exec,
-        Change::Governor { .. } => what == Told::Schedutil,
+        Change::Governor { .. } => matches!(what, Told::Schedutil | Told::Energy),
         Change::FreqCapacity { .. } => what == Told::Frequency,
         Change::Hotplug { .. } => what == Told::Hotplug,
         _ => false,

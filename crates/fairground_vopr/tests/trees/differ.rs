@@ -145,7 +145,7 @@ fn show(series: &str, case: &Case) {
 }
 
 /// The mechanisms of random systems, by the names of the environment and of docs/kernel-core.md.
-const MECHANISMS: [(&str, Told); 10] = [
+const MECHANISMS: [(&str, Told); 12] = [
     ("tasks", Told::Tasks),
     ("groups", Told::Groups),
     ("quotas", Told::Quotas),
@@ -156,6 +156,8 @@ const MECHANISMS: [(&str, Told); 10] = [
     ("schedutil", Told::Schedutil),
     ("frequency", Told::Frequency),
     ("hotplug", Told::Hotplug),
+    ("asymmetric", Told::Asymmetric),
+    ("energy", Told::Energy),
 ];
 
 fn mechanism(name: &str) -> Told {
@@ -300,33 +302,21 @@ const OPEN: &[Row] = &[
         &[(6, "load_sum"), (8, "load_avg"), (16, "runnable_avg"), (17, "load_avg"), (36, "load_avg"), (39, "load_avg")],
     ),
     ("6.12", Told::RealTime, 40, &[(5, "need_resched")]),
-    (
-        "6.12",
-        Told::Schedutil,
-        20,
-        &[(5, "frequency_waits"), (9, "softirq"), (12, "frequency"), (13, "softirq"), (14, "softirq"), (16, "frequency_waits")],
-    ),
-    (
-        "6.1",
-        Told::Schedutil,
-        20,
-        &[
-            (5, "vruntime"),
-            (11, "softirq"),
-            (12, "vruntime"),
-            (13, "vruntime"),
-            (14, "vruntime"),
-            (16, "vruntime"),
-            (18, "nr_idle_scan"),
-            (19, "vruntime"),
-        ],
-    ),
+    ("6.12", Told::Schedutil, 40, &[(31, "frequency"), (34, "frequency"), (37, "server_runtime")]),
+    ("6.1", Told::Schedutil, 40, &[]),
+    ("6.12", Told::Asymmetric, 40, &[]),
+    ("6.1", Told::Asymmetric, 40, &[]),
+    ("6.12", Told::Energy, 40, &[(10, "server_runtime")]),
+    ("6.1", Told::Energy, 40, &[]),
+    ("6.18", Told::Schedutil, 20, &[]),
+    ("6.18", Told::Asymmetric, 20, &[]),
+    ("6.18", Told::Energy, 20, &[(3, "server_runtime")]),
     ("6.12", Told::Clamps, 40, &[]),
     ("6.12", Told::Exec, 40, &[]),
     ("6.1", Told::Clamps, 40, &[]),
     ("6.1", Told::Exec, 40, &[]),
     ("6.12", Told::Deadline, 40, &[(6, "nr_running"), (18, "dl_runtime")]),
-    ("6.1", Told::Deadline, 40, &[(16, "vruntime")]),
+    ("6.1", Told::Deadline, 40, &[]),
     ("6.1", Told::RealTime, 40, &[]),
     ("6.12", Told::Frequency, 40, &[]),
     ("6.1", Told::Frequency, 40, &[]),

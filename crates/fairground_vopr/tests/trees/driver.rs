@@ -39,7 +39,7 @@ enum Class {
     Tick,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Cpu {
     /// The row of the running task, and since when it computes.
     running: Option<u32>,
@@ -49,6 +49,7 @@ struct Cpu {
     softirqs: Vec<u32>,
 }
 
+#[derive(Clone)]
 struct Task {
     job: Job,
     left: u64,
@@ -56,6 +57,7 @@ struct Task {
     wakes: Option<(u32, u64)>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Driver {
     pub(crate) core: KernelCore,
     cpus: Vec<Cpu>,

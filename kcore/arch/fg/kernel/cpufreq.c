@@ -19,8 +19,6 @@
 
 struct fg_freq {
 	struct cpufreq_policy policy;
-	const u32 *points;		/* kHz, the lowest first */
-	u32 count;
 	u32 rate_limit_us;
 	u64 latency;
 	void *worker;			/* of the governor's thread */
@@ -70,6 +68,32 @@ static u32 fg_number_of(const struct fg_freq *freq)
 	return row;
 }
 
+/* The tree asks by CPU who governs it. */
+struct cpufreq_policy *cpufreq_cpu_get(unsigned int cpu)
+{
+	u32 row;
+
+	for (row = 0; row < fg_freq_count; row++)
+		if (cpumask_test_cpu(cpu, fg_freqs[row]->policy.cpus))
+			return &fg_freqs[row]->policy;
+	return NULL;
+}
+
+#ifdef FG_HAS_READY_FOR_EAS
+bool cpufreq_ready_for_eas(const struct cpumask *cpus)
+{
+	struct cpufreq_policy *policy;
+	int cpu;
+
+	for_each_cpu(cpu, cpus) {
+		policy = cpufreq_cpu_get(cpu);
+		if (!policy || !sugov_is_governor(policy))
+			return false;
+	}
+	return true;
+}
+#endif
+
 /* The share of the highest frequency, in 1/1024, at least 1. */
 static void fg_runs_at(struct fg_freq *freq, u32 khz)
 {
@@ -85,16 +109,24 @@ static void fg_runs_at(struct fg_freq *freq, u32 khz)
 	fg_request(FG_FREQ, fg_cpu, fg_number_of(freq), khz);
 }
 
-/* The lowest point within the limits that suffices. */
+/* The lowest point within the limits that suffices. The search is the tree's, and so is what it says of points that are not worth it. */
+static u32 fg_resolve(struct cpufreq_policy *policy, u32 khz, u32 relation)
+{
+	khz = clamp(khz, policy->min, policy->max);
+#ifdef FG_HAS_TABLE_LIMITS
+	return policy->freq_table[cpufreq_frequency_table_target(policy, khz, policy->min, policy->max, relation)].frequency;
+#else
+	return policy->freq_table[cpufreq_frequency_table_target(policy, khz, relation)].frequency;
+#endif
+}
+
+/* From v5.16 on whoever asks so passes over points that cost no less than a faster one. */
+#ifndef CPUFREQ_RELATION_LE
+#define CPUFREQ_RELATION_LE CPUFREQ_RELATION_L
+#endif
 unsigned int cpufreq_driver_resolve_freq(struct cpufreq_policy *policy, unsigned int khz)
 {
-	struct fg_freq *freq = fg_freq_of(policy);
-	u32 row = 0;
-
-	khz = clamp(khz, policy->min, policy->max);
-	while (row + 1 < freq->count && freq->points[row] < khz)
-		row++;
-	return freq->points[row];
+	return fg_resolve(policy, khz, CPUFREQ_RELATION_LE);
 }
 
 unsigned int cpufreq_driver_fast_switch(struct cpufreq_policy *policy, unsigned int khz)
@@ -109,7 +141,7 @@ int __cpufreq_driver_target(struct cpufreq_policy *policy, unsigned int khz, uns
 {
 	struct fg_freq *freq = fg_freq_of(policy);
 
-	khz = cpufreq_driver_resolve_freq(policy, khz);
+	khz = fg_resolve(policy, khz, relation);
 	if (freq->coming) {
 		freq->next = khz;
 		return 0;
@@ -133,12 +165,19 @@ unsigned int cpufreq_policy_transition_delay_us(struct cpufreq_policy *policy) {
 /* The governor's thread, of the policy that is being set up. It is never queued: the engine says when it runs. */
 struct task_struct *kthread_create_on_node(int (*function)(void *data), void *data, int node, const char format[], ...)
 {
-	struct task_struct *task = fg_new_task("sugov");
+	struct task_struct *task = fg_new_task("sugov"), *running = fg_current;
+	struct cfs_rq *queue = &this_rq()->cfs;
+	struct sched_entity *entity = queue->curr;
 
 	if (!fg_sets_up)
 		fg_stop(FG_UNABLE, "kthread_create_on_node", (unsigned long)__builtin_return_address(0));
 	fg_sets_up->worker = data;
+	/* A kernel's kthreadd makes it. So the task that runs here is not charged up to now, as who forks is in some trees. */
+	fg_current = this_rq()->idle;
+	queue->curr = NULL;
 	fg_dress(task, 0, SCHED_NORMAL, 0, 0);
+	queue->curr = entity;
+	fg_current = running;
 	/* It was never queued, so it has no part in the load of a queue, from which its change of policy would take it. */
 	memset(&task->se.avg, 0, sizeof(task->se.avg));
 	__set_task_cpu(task, cpumask_first(fg_sets_up->policy.cpus));
@@ -206,21 +245,23 @@ fg_s64 fg_frequency_work(u32 cpu, u64 now, u32 number) { return FG_CALL(cpu, now
 
 static fg_s64 fg_policy_new_body(const struct fg_freq_policy *how)
 {
+	struct cpufreq_frequency_table *points;
 	struct fg_freq *freq;
-	u32 *points;
 	u32 row;
 
 	if (!how->cpus || !how->points || fg_freq_count == NR_CPUS)
 		return -EINVAL;
 	freq = fg_allocate(sizeof(*freq));
-	points = fg_allocate(how->points * sizeof(*points));
-	memcpy(points, how->khz, how->points * sizeof(*points));
-	freq->points = points;
-	freq->count = how->points;
+	points = fg_allocate((how->points + 1) * sizeof(*points));
+	for (row = 0; row < how->points; row++)
+		points[row].frequency = how->khz[row];
+	points[row].frequency = CPUFREQ_TABLE_END;
 	freq->latency = how->latency;
 	freq->policy.cpu = how->cpu[0];
-	freq->policy.cpuinfo.min_freq = points[0];
-	freq->policy.cpuinfo.max_freq = points[how->points - 1];
+	freq->policy.freq_table = points;
+	freq->policy.freq_table_sorted = CPUFREQ_TABLE_SORTED_ASCENDING;
+	freq->policy.cpuinfo.min_freq = how->khz[0];
+	freq->policy.cpuinfo.max_freq = how->khz[how->points - 1];
 	freq->policy.cpuinfo.transition_latency = how->latency;
 	freq->policy.fast_switch_possible = how->fast_switch;
 	/* A register is one of the CPU itself; the thread of a policy can be woken from everywhere. */
@@ -234,6 +275,8 @@ static fg_s64 fg_policy_new_body(const struct fg_freq_policy *how)
 		cpumask_set_cpu(how->cpu[row], freq->policy.related_cpus);
 	}
 	fg_freqs[fg_freq_count++] = freq;
+	if (how->milliwatt)
+		fg_energy_model(&freq->policy, how->milliwatt, how->points);
 	return fg_freq_count - 1;
 }
 
@@ -256,15 +299,17 @@ static void fg_set_pressure(struct fg_freq *freq)
 static fg_s64 fg_govern_body(u32 number, const struct fg_governor *how)
 {
 	struct fg_freq *freq = fg_freq(number);
+	struct cpufreq_governor *before;
 	struct cpufreq_policy *policy;
 	int wrong;
 
 	if (!freq || !how->min_khz || how->min_khz > how->max_khz || !how->cur_khz)
 		return -EINVAL;
 	policy = &freq->policy;
-	if (policy->governor) {
-		policy->governor->stop(policy);
-		policy->governor->exit(policy);
+	before = policy->governor;
+	if (before) {
+		before->stop(policy);
+		before->exit(policy);
 		policy->governor = NULL;
 		freq->worker = NULL;
 	}
@@ -273,8 +318,10 @@ static fg_s64 fg_govern_body(u32 number, const struct fg_governor *how)
 	policy->cur = how->cur_khz;
 	freq->rate_limit_us = how->rate_limit_us;
 	fg_set_pressure(freq);
-	if (!how->schedutil)
+	if (!how->schedutil) {
+		fg_governor_changed(policy, before);
 		return how->begin_khz ? __cpufreq_driver_target(policy, how->begin_khz, CPUFREQ_RELATION_L) : 0;
+	}
 	policy->governor = fg_governor_named("schedutil");
 	if (!policy->governor)
 		return -ENOENT;
@@ -287,6 +334,7 @@ static fg_s64 fg_govern_body(u32 number, const struct fg_governor *how)
 	if (wrong)
 		return wrong;
 	policy->governor->limits(policy);
+	fg_governor_changed(policy, before);
 	return 0;
 }
 

@@ -78,6 +78,12 @@ struct task_group *fg_group(u32 number);
 void fg_set_css(struct task_struct *task, u32 group);
 void fg_group_boot(void);
 
+/* energy.c */
+struct cpufreq_governor;
+struct cpufreq_policy;
+void fg_energy_model(struct cpufreq_policy *policy, const u32 *milliwatt, u32 points);
+void fg_governor_changed(struct cpufreq_policy *policy, struct cpufreq_governor *before);
+
 /* rcu.c */
 void fg_grace_period(void);
 

@@ -22,6 +22,10 @@ static size_t fg_dynamic;
 
 extern char __per_cpu_start[], __per_cpu_end[];
 
+/* The rest of the arena. A copy of a core leaves it out; what is carved of it later is cleared then. */
+struct fg_part fg_unused(void);
+struct fg_part fg_unused(void) { return (struct fg_part) { .start = fg_arena + fg_used, .bytes = FG_ARENA - fg_used }; }
+
 static void *fg_carve(size_t bytes)
 {
 	void *place = fg_arena + fg_used;

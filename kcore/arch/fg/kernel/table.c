@@ -9,6 +9,7 @@ const struct fg_fault *fg_get_fault(void);
 const struct fg_request *fg_requests(u32 *count);
 const u32 *fg_seen_rows(u32 *count);
 void fg_signalled(u32 kind, u64 address, u64 caller);
+struct fg_part fg_unused(void);
 fg_s64 fg_feature(const char *name, u32 on);
 fg_s64 fg_tunable(const char *name, u64 value);
 fg_s64 fg_jiffies(u64 now, u64 count);
@@ -60,6 +61,7 @@ static const struct fg_table fg_table = {
 	.seen = fg_seen_rows,
 	.log = fg_log,
 	.signalled = fg_signalled,
+	.unused = fg_unused,
 	.feature = fg_feature,
 	.tunable = fg_tunable,
 	.jiffies = fg_jiffies,

@@ -297,6 +297,10 @@ static fg_s64 fg_affinity_body(u32 number, const u32 *cpus, u32 count)
 		/* It has them from its parent, and nobody asks for a change. */
 		cpumask_copy(&task->cpus_mask, &mask);
 		task->nr_cpus_allowed = count;
+#ifdef FG_HAS_MAX_CAPACITY
+		/* And with them the capacity of the biggest. */
+		task->sched_class->set_cpus_allowed(task, &(struct affinity_context) { .new_mask = &mask });
+#endif
 		return 0;
 	}
 	return set_cpus_allowed_ptr(task, &mask);

@@ -200,6 +200,14 @@ fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view)
 	view->clamp_max = rq->uclamp[UCLAMP_MAX].value;
 #endif
 	view->online = cpu_online(cpu);
+	view->misfit_load = rq->misfit_task_load;
+	view->overutilized = rq->rd->overutilized;
+#ifdef FG_HAS_ROOT_OVERLOAD
+	view->overloaded = rq->rd->overload;
+#else
+	view->overloaded = rq->rd->overloaded;
+#endif
+	view->by_energy = sched_energy_enabled() && rcu_dereference_raw(rq->rd->pd);
 	return 0;
 }
 

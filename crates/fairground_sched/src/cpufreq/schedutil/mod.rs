@@ -19,7 +19,7 @@ use crate::seam::{FreqHold, FreqUtil, FreqWork};
 use fairground_model::Tunable;
 use fairground_stdx::CpuId;
 use iowait::Boost;
-use util::CpuUtil;
+pub(crate) use util::{CpuUtil, bw_dl};
 
 pub(super) static RULE: Rule =
     Rule { begin: Policy::within_limits, look: Some(|sched, cx, asked| sched.sugov_update(cx, asked)) };
@@ -87,7 +87,7 @@ impl Sched {
             None => self.cpufreq.policies[row].spec.max_khz(),
         };
         let policy = &mut self.cpufreq.policies[row];
-        let mut khz = policy.spec.within(wanted);
+        let mut khz = policy.resolve(wanted);
         if let Some(next) = policy.sugov.next_khz.filter(|&next| never_idle && share.is_some() && khz < next) {
             khz = next;
             policy.sugov.cached_raw_khz = 0;

@@ -5,11 +5,14 @@ use super::Share;
 use super::iowait::{Boost, Bounds};
 use super::next_freq::raw_khz;
 use super::util::{CpuUtil, bw_dl};
+use crate::Profile;
+use crate::cpufreq::Policy;
+use crate::fair::select_task_rq::TestMachine;
 use crate::seam::{FreqMargin, FreqUtil, IowaitBoost, RateLimit};
 use crate::uclamp::Clamps;
 use fairground_model::version::v;
-use fairground_model::{FreqPolicy, Governor, Opp};
-use fairground_stdx::{CpuMask, Ns};
+use fairground_model::{FreqPolicy, Governor, GovernorKind, MachineView, Opp, Tunable};
+use fairground_stdx::{CpuId, CpuMask, Ns};
 
 const HIKEY_KHZ: [u32; 5] = [208_000, 432_000, 729_000, 960_000, 1_200_000];
 
@@ -131,4 +134,51 @@ fn bounds_and_boost_come_before_the_quarter_from_v6_8_on() {
     assert_eq!(CpuUtil { cfs: 10, irq: 100, bw_dl: 300, ..NOTHING }.bounded(0), 400, "what is reserved");
     let raw = raw_khz(FreqUtil::Bounded, FreqMargin::OnUtil, true, 1_200_000, 208_000, Share { util: 640, max: 1024 });
     assert_eq!(raw, 750_000);
+}
+
+/// Of 300 MHz at 200 mW and 600 MHz at 250 mW the first costs more for the same work: from v5.16 on nobody asks for it, unless the limits
+/// have no other.
+#[test]
+fn points_that_are_not_worth_it_are_passed_over() {
+    let opp = |mhz: u32, mw: u32| Opp { khz: 1000 * mhz, power_mw: Some(mw) };
+    let spec = FreqPolicy { opps: vec![opp(300, 200), opp(600, 250), opp(900, 600)], ..hikey() };
+    let machine = MachineView::flat(8, Ns::from_ms(1));
+    let resolve =
+        |kernel: &str, spec: &FreqPolicy, khz| Policy::new(&Profile::parse(kernel).unwrap(), spec, &machine).resolve(khz);
+    assert_eq!(["v5.10", "v5.19", "v6.14"].map(|kernel| resolve(kernel, &spec, 100_000)), [300_000, 600_000, 600_000]);
+    assert_eq!(["v5.10", "v5.19"].map(|kernel| resolve(kernel, &spec, 700_000)), [900_000, 900_000]);
+    let mut low = spec.clone();
+    low.governor.set(Tunable::MaxKhz, Some(300_000));
+    assert_eq!(resolve("v6.14", &low, 900_000), 300_000, "within its limits");
+    let unknown = FreqPolicy { opps: spec.opps.iter().map(|opp| Opp { power_mw: None, ..*opp }).collect(), ..spec };
+    assert_eq!(resolve("v6.14", &unknown, 100_000), 300_000, "without power nothing is known to be a waste");
+}
+
+/// A task that goes to sleep takes what it was expected to use with it before schedutil looks, in the kernels that were read from v5.10 on.
+#[test]
+fn a_look_within_a_dequeue_no_longer_counts_who_leaves() {
+    let opps = [300_000, 600_000, 1_000_000].map(|khz| Opp { khz, power_mw: None }).to_vec();
+    let spec = FreqPolicy {
+        cpus: CpuMask::first_n(1),
+        opps,
+        transition_latency: Ns::ZERO,
+        transition_delay: Some(Ns(1)),
+        fast_switch: true,
+        governor: Governor::of(GovernorKind::Schedutil),
+    };
+    let mut view = MachineView::flat(1, Ns::from_ms(1));
+    (view.policies, view.cpus[CpuId::new(0)].policy) = (vec![spec], Some(0));
+    let khz = |kernel: &str| {
+        let profile = Profile::parse(kernel).unwrap().with_seam("cpufreq_hold", "never").unwrap();
+        let mut machine = TestMachine::of(profile, view.clone());
+        let task = machine.running(0);
+        let queue = machine.sched.rqs[CpuId::new(0)].cfs;
+        let avg = &mut machine.sched.pelt_cfs[queue];
+        (avg.util_avg, avg.util_sum, avg.util_est.enqueued) = (100, 100 * 47_000, 700);
+        machine.sched.pelt_se[machine.sched.tasks[task].se].util_est.enqueued = 700;
+        machine.now += Ns::from_ms(2);
+        machine.sleep(task);
+        machine.sched.frequency_state(0).cur_khz
+    };
+    assert_eq!((khz("v5.1"), khz("v5.10"), khz("v6.1")), (1_000_000, 300_000, 300_000));
 }

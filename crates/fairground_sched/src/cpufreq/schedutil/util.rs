@@ -12,23 +12,23 @@ use fairground_stdx::CpuId;
 
 /// The parts of a CPU's utilisation, in 1/1024 of the biggest CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct CpuUtil {
+pub(crate) struct CpuUtil {
     /// Fair tasks.
-    pub(super) cfs: u32,
+    pub(crate) cfs: u32,
     /// Real-time tasks.
-    pub(super) rt: u32,
+    pub(crate) rt: u32,
     /// Deadline tasks.
-    pub(super) dl: u32,
+    pub(crate) dl: u32,
     /// Interrupts and stolen time.
-    pub(super) irq: u32,
+    pub(crate) irq: u32,
     /// What the runnable deadline tasks have reserved.
-    pub(super) bw_dl: u32,
+    pub(crate) bw_dl: u32,
     /// A real-time task is runnable.
-    pub(super) rt_runnable: bool,
+    pub(crate) rt_runnable: bool,
     /// The utilization clamps of its runnable tasks, where clamps are in use.
-    pub(super) clamps: Option<Clamps>,
+    pub(crate) clamps: Option<Clamps>,
     /// The capacity of the CPU at its highest frequency.
-    pub(super) max: u32,
+    pub(crate) max: u32,
 }
 
 impl CpuUtil {
@@ -40,7 +40,7 @@ impl CpuUtil {
     }
 
     /// Kernel: cpufreq_schedutil.c sugov_get_util(), v4.19–; effective_cpu_util() with FREQUENCY_UTIL, v5.1–v6.7
-    pub(super) fn sum(&self) -> u64 {
+    pub(crate) fn sum(&self) -> u64 {
         let max = self.max;
         if (self.rt_runnable && self.clamps.is_none()) || self.irq >= max {
             return u64::from(max);
@@ -67,7 +67,7 @@ impl CpuUtil {
     /// With the quarter of room. A boost of tasks that waited for a device counts before that.
     ///
     /// Kernel: cpufreq_schedutil.c sugov_get_util(), sugov_effective_cpu_perf(), syscalls.c effective_cpu_util(), v6.8–
-    pub(super) fn bounded(&self, boost: u64) -> u64 {
+    pub(crate) fn bounded(&self, boost: u64) -> u64 {
         let max = u64::from(self.max);
         let util = self.cfs + self.rt + self.dl;
         let util = match () {
@@ -88,7 +88,7 @@ impl CpuUtil {
 /// A share of a CPU's time in 1/2^20 as utilisation.
 ///
 /// Kernel: sched.h cpu_bw_dl(), v4.16–
-pub(super) fn bw_dl(running_bw: u64) -> u32 {
+pub(crate) fn bw_dl(running_bw: u64) -> u32 {
     ((running_bw << SCHED_CAPACITY_SHIFT) >> BW_SHIFT) as u32
 }
 

@@ -53,7 +53,8 @@ impl Sched {
         let changes = [
             pelt.update_class(now, &mut rq.avg_rt, rt_runs, scale),
             pelt.update_class(now, &mut rq.avg_dl, dl_runs, scale),
-            pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, 0, scale),
+            // Without accounting of their time interrupts have no average (HAVE_SCHED_AVG_IRQ).
+            cx.machine.irq_time_accounting && pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, 0, scale),
         ];
         self.update_hw_load_avg(cpu);
         changes.contains(&true)

@@ -108,7 +108,7 @@ impl Sched {
         let util = self.cpu_util(cpu);
         match self.profile.runnable_boost {
             RunnableBoost::Off => util,
-            RunnableBoost::On => util.max(self.cpu_runnable(cpu)).min(self.capacity_orig_of(cpu)),
+            RunnableBoost::On | RunnableBoost::WithTask => util.max(self.cpu_runnable(cpu)).min(self.capacity_orig_of(cpu)),
         }
     }
 }

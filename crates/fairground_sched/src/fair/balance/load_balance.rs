@@ -112,7 +112,8 @@ impl Sched {
         let stats = self.topology.domains[env.sd].lb_stats(env.idle);
         stats.imbalance[env.migration as usize] += env.imbalance as u64;
         env.src_cpu = Some(src);
-        let nr_running = self.rqs[src].nr_running;
+        // A stopper counts, too.
+        let nr_running = self.rqs[src].nr_counted();
         env.all_pinned |= nr_running > 1 || self.profile.lb_pinned == LbPinned::Tested;
         if nr_running > 1 {
             env.loop_max = nr_running.min(SYSCTL_SCHED_NR_MIGRATE);

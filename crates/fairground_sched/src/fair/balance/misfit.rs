@@ -2,7 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::Misfit;
+use crate::seam::{Misfit, MisfitAtPick};
 use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {
@@ -12,8 +12,8 @@ impl Sched {
         self.profile.misfit != Misfit::Ignored
     }
 
-    /// `cpu` runs `task` (or nothing) from now on, or it still does at the tick: notes the load of a task that does not
-    /// fit, for balance. Nothing where all CPUs are alike.
+    /// `cpu` runs `task` from now on, or still does at the tick, or it is about to look for tasks: notes the load of a task that does
+    /// not fit, for balance. Nothing where all CPUs are alike.
     ///
     /// Kernel: fair.c update_misfit_status(), v4.20–
     #[inline]
@@ -23,6 +23,18 @@ impl Sched {
                 Some(task) if self.is_misfit(cx, cpu, task) => self.task_h_load(cx, task).max(1),
                 _ => 0,
             };
+        }
+    }
+
+    /// schedule() has put `next` on the calling CPU, after `prev`; its averages were aged by that. A task of a higher class leaves
+    /// what is noted.
+    ///
+    /// Kernel: fair.c set_next_task_fair() from v6.12, pick_next_task_fair() before, v4.20–
+    #[inline]
+    pub(crate) fn misfit_at_pick(&mut self, cx: &Ctx<'_, '_>, prev: Option<TaskId>, next: Option<TaskId>) {
+        let always = self.profile.misfit_at_pick == MisfitAtPick::Always;
+        if next.is_some_and(|next| (always || prev != Some(next)) && self.is_fair(next)) {
+            self.update_misfit_status(cx, cx.cpu, next);
         }
     }
 

@@ -114,6 +114,7 @@ impl Sched {
     /// Looks whether it is worth it; `None`: the CPU goes idle, or runs what it has.
     fn begin_newidle(&mut self, cx: &mut Ctx<'_, '_>) -> Option<Newidle> {
         let cpu = cx.cpu;
+        self.update_misfit_status(cx, cpu, None);
         let measured = self.profile.newidle_cost == NewidleCost::Measured;
         let rq = &mut self.rqs[cpu];
         if measured && rq.ttwu_pending() {

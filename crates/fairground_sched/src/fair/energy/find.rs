@@ -130,7 +130,8 @@ impl Sched {
         if apart {
             sum_util = sum_util.min(all);
         }
-        self.energy.domains[row].energy(self.profile.energy_model, max_util, sum_util, capacity)
+        let allowed = cpus.first().map_or(0, |cpu| self.actual_capacity_of(cpu));
+        self.energy.domains[row].energy(self.profile.energy_model, max_util, sum_util, (capacity, allowed))
     }
 
     /// The fair utilisation of a CPU in the sum of a domain.

@@ -25,6 +25,7 @@ use crate::seam::EnergyAware;
 use fairground_model::{Governor, GovernorKind, MachineView};
 use fairground_stdx::{CpuId, CpuMask};
 use model::State;
+pub(crate) use model::efficient_khz;
 
 /// CPUs that change frequency together.
 ///
@@ -80,6 +81,11 @@ impl Sched {
     #[inline]
     pub(crate) fn sched_energy_enabled(&self) -> bool {
         self.energy.governed && !self.energy.domains.is_empty() && self.spans_all_capacities()
+    }
+
+    /// Whether some CPU has more to do than it can; none: wake-ups do not go by energy.
+    pub(crate) fn overutilized(&self) -> Option<bool> {
+        self.sched_energy_enabled().then_some(self.energy.overutilized)
     }
 
     /// A policy has another governor: that may switch energy-aware placement on or off.

@@ -24,37 +24,54 @@ pub(super) struct State {
 ///
 /// Kernel: energy_model.c em_create_perf_table(), em_compute_costs(), v5.0–
 pub(super) fn perf_domain(rule: EnergyModel, policy: &FreqPolicy, machine: &MachineView) -> Option<PerfDomain> {
+    let states = states(rule, policy, machine)?;
+    Some(PerfDomain { cpus: policy.cpus, states: states.into_iter().map(|row| row.1).collect() })
+}
+
+/// The frequencies that are worth it, the lowest first: from v5.16 on those that cost less than any faster one. None if some power is
+/// not known.
+///
+/// Kernel: energy_model.c em_cpufreq_update_efficiencies(), v5.16–
+pub(crate) fn efficient_khz(rule: EnergyModel, policy: &FreqPolicy, machine: &MachineView) -> Option<Vec<u32>> {
+    Some(states(rule, policy, machine)?.into_iter().map(|row| row.0).collect())
+}
+
+/// The points that the model knows, the slowest first, with their frequencies.
+fn states(rule: EnergyModel, policy: &FreqPolicy, machine: &MachineView) -> Option<Vec<(u32, State)>> {
     let capacity = u64::from(machine.cpus[policy.cpus.first()?].capacity);
     let highest = u64::from(policy.max_khz());
     let state = |opp: &fairground_model::Opp| {
         let (khz, mw) = (u64::from(opp.khz), u64::from(opp.power_mw?));
-        Some(match rule {
+        let state = match rule {
             EnergyModel::Milliwatt | EnergyModel::Efficient => State { speed: khz, cost: mw * highest / khz },
             EnergyModel::Microwatt => State { speed: khz, cost: 1000 * mw * highest / khz },
             EnergyModel::Performance => {
                 let speed = (capacity * khz / highest).max(1);
                 State { speed, cost: 10_000 * mw / speed }
             }
-        })
+        };
+        Some((opp.khz, state))
     };
-    let all: Vec<State> = policy.opps.iter().map(state).collect::<Option<_>>()?;
-    let mut states: Vec<State> = Vec::new();
+    let all: Vec<(u32, State)> = policy.opps.iter().map(state).collect::<Option<_>>()?;
+    let mut states: Vec<(u32, State)> = Vec::new();
     // From the fastest down: a slower point that costs no less is never worth it.
     for state in all.into_iter().rev() {
-        if rule == EnergyModel::Milliwatt || states.last().is_none_or(|faster| state.cost < faster.cost) {
+        if rule == EnergyModel::Milliwatt || states.last().is_none_or(|faster| state.1.cost < faster.1.cost) {
             states.push(state);
         }
     }
     states.reverse();
-    Some(PerfDomain { cpus: policy.cpus, states })
+    Some(states)
 }
 
 impl PerfDomain {
-    /// The energy of its CPUs, if the busiest asks for `max_util` and all have `sum_util` to do. `capacity`: of one of them.
+    /// The energy of its CPUs, if the busiest asks for `max_util` and all have `sum_util` to do. `capacity`: of one of them, `allowed`: what
+    /// pressure leaves of that; from v5.14 on nobody gets more (here from v5.16 on).
     ///
     /// Kernel: energy_model.h em_cpu_energy(), em_pd_energy() before v5.12, v5.0–
-    pub(super) fn energy(&self, rule: EnergyModel, max_util: u64, sum_util: u64, capacity: u64) -> u64 {
+    pub(super) fn energy(&self, rule: EnergyModel, max_util: u64, sum_util: u64, (capacity, allowed): (u64, u64)) -> u64 {
         let (Some(last), capacity) = (self.states.last(), capacity.max(1)) else { return 0 };
+        let max_util = if rule == EnergyModel::Milliwatt { max_util } else { max_util.min(allowed) };
         let wanted = match rule {
             EnergyModel::Performance => max_util,
             EnergyModel::Milliwatt | EnergyModel::Efficient | EnergyModel::Microwatt => last.speed * max_util / capacity,

@@ -195,7 +195,38 @@ fn energy_follows_the_lowest_point_that_suffices() {
     let view = four_and_four();
     let domain = perf_domain(EnergyModel::Milliwatt, &view.policies[0], &view).unwrap();
     // 236 of 446 is 449.7 MHz: the lowest point; 238 is 453.5 MHz.
-    assert_eq!(domain.energy(EnergyModel::Milliwatt, 236, 446, 446), 79);
-    assert_eq!(domain.energy(EnergyModel::Milliwatt, 238, 446, 446), 85);
-    assert_eq!(domain.energy(EnergyModel::Milliwatt, 2000, 223, 446), 59, "119 / 2");
+    assert_eq!(domain.energy(EnergyModel::Milliwatt, 236, 446, (446, 446)), 79);
+    assert_eq!(domain.energy(EnergyModel::Milliwatt, 238, 446, (446, 446)), 85);
+    assert_eq!(domain.energy(EnergyModel::Milliwatt, 2000, 223, (446, 446)), 59, "119 / 2");
+}
+
+/// What pressure takes of a CPU's capacity it cannot ask for: its frequency is that of what is left.
+#[test]
+fn nobody_counts_with_more_than_pressure_leaves() {
+    let view = four_and_four();
+    let energy = |rule, allowed| perf_domain(rule, &view.policies[0], &view).unwrap().energy(rule, 2000, 446, (446, allowed));
+    for rule in [EnergyModel::Efficient, EnergyModel::Microwatt, EnergyModel::Performance] {
+        assert!(energy(rule, 236) < energy(rule, 446), "{rule:?}");
+    }
+    assert_eq!(energy(EnergyModel::Milliwatt, 236), energy(EnergyModel::Milliwatt, 446), "older kernels");
+}
+
+/// Up to v6.11 a task that goes on is looked at, too; later ones leave that to the tick.
+#[test]
+fn a_task_is_looked_at_for_misfit_as_soon_as_it_is_picked() {
+    for (kernel, again) in [("v6.1", true), ("v6.14", false)] {
+        let mut bench = Bench::new(kernel);
+        let task = bench.0.running(0);
+        let misfit = |bench: &Bench| bench.0.sched.rqs[cpu(0)].lb.misfit_task_load > 0;
+        assert!(!misfit(&bench), "{kernel}: half of a little CPU fits");
+        bench.0.sched.pelt_se[bench.0.sched.tasks[task].se].util_avg = 600;
+        bench.0.on(0, |sched, cx| sched.schedule(cx));
+        assert_eq!(misfit(&bench), again, "{kernel}");
+        let next = bench.0.running(0);
+        bench.0.sched.pelt_se[bench.0.sched.tasks[next].se].util_avg = 600;
+        bench.0.sleep(task);
+        assert!(misfit(&bench), "{kernel}: the next one is picked at once");
+        bench.0.sleep(next);
+        assert!(!misfit(&bench), "{kernel}: who looks for tasks has none");
+    }
 }

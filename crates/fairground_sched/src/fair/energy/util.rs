@@ -1,8 +1,8 @@
 //! Utilisations as they would be after a wake-up.
 
 use crate::Sched;
+use crate::cpufreq::{CpuUtil, bw_dl};
 use crate::seam::{EnergyAware, RunnableBoost};
-use crate::uclamp::Clamps;
 use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, TaskId};
 
@@ -21,15 +21,18 @@ impl Sched {
     /// Kernel: fair.c cpu_util_next(), cpu_util() from v6.4, v5.0–
     pub(super) fn cpu_util_next(&self, cpu: CpuId, task: TaskId, seat: Seat, boost: bool) -> u64 {
         let avg = self.cfs_avg(cpu);
+        let place = |on_cpu: u64, of_task: u64| match (self.tasks[task].cpu == cpu, seat) {
+            (true, Seat::Without) => on_cpu.saturating_sub(of_task),
+            (false, Seat::With) => on_cpu + of_task,
+            (true, Seat::With) | (false, Seat::Without) => on_cpu,
+        };
+        let (own_util, own_runnable) = (self.task_util(task), self.se_avg(task).runnable_avg);
         let mut util = u64::from(avg.util_avg);
-        if boost && self.profile.runnable_boost == RunnableBoost::On {
-            util = util.max(avg.runnable_avg);
-        }
-        match (self.tasks[task].cpu == cpu, seat) {
-            (true, Seat::Without) => util = util.saturating_sub(self.task_util(task)),
-            (false, Seat::With) => util += self.task_util(task),
-            (true, Seat::With) | (false, Seat::Without) => {}
-        }
+        util = match self.profile.runnable_boost {
+            RunnableBoost::On if boost => place(util.max(avg.runnable_avg), own_util),
+            RunnableBoost::WithTask if boost => place(util, own_util).max(place(avg.runnable_avg, own_runnable)),
+            _ => place(util, own_util),
+        };
         if self.profile.feats.has(Feat::UTIL_EST) {
             let own = if seat == Seat::With { self.profile.util_est.task_estimate(self.se_avg(task)) } else { 0 };
             util = util.max(u64::from(avg.util_est.enqueued + own));
@@ -74,24 +77,24 @@ impl Sched {
     pub(super) fn frequency_util(&self, cpu: CpuId, task: TaskId, seat: Seat) -> u64 {
         let cfs = self.cpu_util_next(cpu, task, seat, true);
         let rq = &self.rqs[cpu];
-        let max = self.capacity_orig_of(cpu);
         let clamps = match seat {
             Seat::With => self.uclamp_rq_with(cpu, task),
             Seat::Without => self.uclamp_rq_get(cpu),
         };
-        let rt_runs = rq.rt.is_runnable() && !self.uclamps.is_used();
-        let rt = u64::from(rq.avg_rt.util_avg);
+        let parts = CpuUtil {
+            cfs: cfs as u32,
+            rt: rq.avg_rt.util_avg,
+            dl: rq.avg_dl.util_avg,
+            irq: rq.avg_irq.util_avg,
+            bw_dl: bw_dl(self.dl_running_bw(cpu)),
+            rt_runnable: rq.rt.is_runnable(),
+            clamps: self.uclamps.is_used().then_some(clamps),
+            max: self.capacity_orig_of(cpu) as u32,
+        };
         match self.profile.energy_aware {
             EnergyAware::None | EnergyAware::WholeMachine => quarter_more(self.energy_util(cpu, cfs)),
-            EnergyAware::PerDomain | EnergyAware::AnySaving | EnergyAware::FitFirst if rt_runs => quarter_more(max),
-            EnergyAware::PerDomain | EnergyAware::AnySaving | EnergyAware::FitFirst => {
-                quarter_more(self.with_interrupts(cpu, clamps.apply(cfs + rt)))
-            }
-            EnergyAware::Bounded => {
-                let actual = self.energy_util(cpu, cfs);
-                let irq = u64::from(rq.avg_irq.util_avg);
-                effective_perf(actual, clamps, irq, max, rt_runs)
-            }
+            EnergyAware::PerDomain | EnergyAware::AnySaving | EnergyAware::FitFirst => quarter_more(parts.sum()),
+            EnergyAware::Bounded => parts.bounded(0),
         }
     }
 }
@@ -101,13 +104,4 @@ impl Sched {
 /// Kernel: sched/cpufreq.h map_util_perf(), v5.0–
 const fn quarter_more(util: u64) -> u64 {
     util + util / 4
-}
-
-/// What is used and a quarter, at least what is reserved and asked for at least, at most what may be used.
-///
-/// Kernel: cpufreq_schedutil.c sugov_effective_cpu_perf(), v6.8–
-fn effective_perf(actual: u64, clamps: Clamps, irq: u64, max: u64, rt_runs: bool) -> u64 {
-    let least = if rt_runs { max } else { irq.max(u64::from(clamps.min)) };
-    let most = max.min(u64::from(clamps.max));
-    least.max(quarter_more(actual).min(most))
 }

@@ -76,6 +76,7 @@ impl Bench {
             cpu: self.cpu,
             jiffies: self.now.ns() / self.machine.tick.ns(),
             until: Instant::MAX,
+            switched: None,
             machine: &self.machine,
             meter: &mut self.meter,
             requests: &mut self.requests,

@@ -161,6 +161,7 @@ impl Core {
             cpu: CPU,
             jiffies: now.ns() / TICK,
             until: Instant::MAX,
+            switched: None,
             machine: &self.machine,
             meter: &mut meter,
             requests: &mut requests,

@@ -81,6 +81,7 @@ impl Core {
             cpu: cpu_id(cpu),
             jiffies: self.now / TICK,
             until: Instant::MAX,
+            switched: None,
             machine: &self.machine,
             meter: &mut meter,
             requests: &mut requests,

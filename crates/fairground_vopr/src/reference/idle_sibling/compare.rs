@@ -171,6 +171,7 @@ impl Wake {
             cpu: self.this,
             jiffies: self.jiffies,
             until: Instant::MAX,
+            switched: None,
             machine: &machine,
             meter: &mut meter,
             requests: &mut requests,

@@ -48,6 +48,8 @@ impl Beside {
                 (theirs.next_balance.wrapping_sub(self.first_jiffies) as i64).max(0),
                 balance.next_balance as i64,
             );
+            all.add(&who, "capacity", theirs.capacity, balance.capacity);
+            all.add(&who, "misfit_load", theirs.misfit_load, balance.misfit_load);
             all.add(&who, "avg_idle", theirs.avg_idle_ns, balance.avg_idle);
             let scan = ours.nr_idle_scan(cpu).filter(|_| ours.profile().has_feature(Feat::SIS_UTIL));
             all.add(&who, "nr_idle_scan", Some(theirs.nr_idle_scan).filter(|_| scan.is_some()), scan);
@@ -76,6 +78,7 @@ impl Beside {
                 self.group(ours, TgId::new(group as u32), row, cpu, &mut all);
             }
         }
+        self.root(ours, &mut all);
         for row in 0..self.policies.len() {
             let (theirs, state) = (self.core.frequency_of(row as u32).unwrap(), ours.frequency_state(row));
             let who = format!("policy {row}");
@@ -85,6 +88,14 @@ impl Beside {
             all.add(&who, "frequency_changes", theirs.changes, state.changes);
         }
         all.0
+    }
+
+    /// What is kept of all CPUs.
+    fn root(&self, ours: &Sched, all: &mut Differences) {
+        let (Some(first), state) = (ours.cpu_ids().find(|&cpu| ours.rq(cpu).online), ours.root_state()) else { return };
+        let theirs = self.core.cpu(first.get()).unwrap();
+        all.add("all", "overloaded", theirs.overloaded != 0, state.overloaded);
+        all.add("all", "overutilized", (theirs.by_energy != 0).then_some(theirs.overutilized != 0), state.overutilized);
     }
 
     /// The real-time queue of a CPU, and what the class used of it.

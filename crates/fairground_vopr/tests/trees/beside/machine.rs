@@ -44,6 +44,7 @@ impl Beside {
             let points = Points {
                 cpus: policy.cpus.iter().map(CpuId::get).collect(),
                 khz: policy.opps.iter().map(|opp| opp.khz).collect(),
+                milliwatt: policy.opps.iter().map(|opp| opp.power_mw).collect(),
                 latency_ns: policy.transition_latency.0,
                 fast_switch: policy.fast_switch,
             };

@@ -388,8 +388,11 @@ impl Beside {
                     }
                 }
             }
-            Change::Governor { cpu: of, .. } => {
-                if let Some(row) = self.policies.iter().position(|policy| policy.cpus.contains(*of)) {
+            Change::Governor { cpu: of, governor } => {
+                // The same one again changes nothing.
+                let row = self.policies.iter().position(|policy| policy.cpus.contains(*of) && policy.governor != *governor);
+                if let Some(row) = row {
+                    self.policies[row].governor = *governor;
                     self.govern(ours, now, row)?;
                 }
             }

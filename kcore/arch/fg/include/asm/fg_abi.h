@@ -11,7 +11,7 @@
 #ifndef FG_ABI_H
 #define FG_ABI_H
 
-#define FG_ABI_VERSION 8
+#define FG_ABI_VERSION 9
 #define FG_BROKEN (-10000)
 
 typedef unsigned long long fg_u64;
@@ -71,8 +71,9 @@ struct fg_machine {
 struct fg_freq_policy {
 	const fg_u32 *cpu;
 	const fg_u32 *khz;		/* the points, the lowest first */
+	const fg_u32 *milliwatt;	/* what one CPU takes at each; NULL: not known */
 	fg_u64 latency;			/* of a change, ns */
-	fg_u32 cpus, points;		/* rows of both tables */
+	fg_u32 cpus, points;		/* rows of the tables */
 	fg_u32 fast_switch;		/* the scheduler changes it itself */
 	fg_u32 pad;
 };
@@ -158,7 +159,9 @@ struct fg_cpu_view {
 	fg_u32 clamp_min, clamp_max;
 	fg_u32 online;
 	fg_u32 user_works;		/* the running task has works to do before it returns to user mode */
-	fg_u32 pad;
+	fg_u32 by_energy;		/* wake-ups go by energy, while nobody has too much to do */
+	fg_u64 misfit_load;		/* of the running task, if it does not fit; 0: it does */
+	fg_u32 overloaded, overutilized; /* of all CPUs of the root domain: somebody waits; some CPU has more to do than it can */
 };
 
 struct fg_policy_view {
@@ -195,6 +198,12 @@ struct fg_fault {
 	fg_u64 caller;			/* offset of the instruction in the library */
 };
 
+/* A part of the core's memory. */
+struct fg_part {
+	const void *start;
+	fg_u64 bytes;
+};
+
 struct fg_table {
 	fg_u32 abi;
 	fg_u32 size;			/* of this struct */
@@ -209,6 +218,8 @@ struct fg_table {
 	const fg_u32 *(*seen)(fg_u32 *count);
 	const char *(*log)(void);
 	void (*signalled)(fg_u32 kind, fg_u64 address, fg_u64 caller);
+	/* What was never used, and need not be saved: what a core is lies in the library's own variables. */
+	struct fg_part (*unused)(void);
 
 	fg_s64 (*feature)(const char *name, fg_u32 on);
 	fg_s64 (*tunable)(const char *name, fg_u64 value);

@@ -5,7 +5,7 @@ use super::super::group::GroupType;
 use super::super::loads::capacity_greater;
 use super::{LbEnv, SdLbStats, SgLbStats, smt_vs_nonsmt_groups};
 use crate::Sched;
-use crate::seam::SiblingBalance;
+use crate::seam::{BiggerGroup, SiblingBalance};
 use crate::topology::{SchedGroup, SdFlags};
 use fairground_stdx::SgId;
 
@@ -29,7 +29,9 @@ impl Sched {
         let best = sds.busiest.filter(|_| stat.group_type == sds.busiest_stat.group_type);
         let best = best.map(|best| Candidate { group: &self.topology.groups[best], stat: &sds.busiest_stat });
         let busier = best.is_none_or(|best| self.is_busier_within_type(&best, &Candidate { group: row, stat }));
-        busier && !(asymmetric && self.is_bigger(env, row, stat))
+        // At first nothing is busiest, and that counts as a group with spare capacity.
+        let asks = self.profile.bigger_group == BiggerGroup::Always || stat.group_type == sds.busiest_stat.group_type;
+        busier && !(asymmetric && asks && self.is_bigger(env, row, stat))
     }
 
     /// Whether a task that is too big for a group would be better off here.

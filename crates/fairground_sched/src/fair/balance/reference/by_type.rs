@@ -97,7 +97,8 @@ fn picks(p: &Plain, era: &Era, all: &[Sums], best: Option<usize>, at: usize) -> 
             }
         }
     };
-    wins && !(p.asymmetric && s.kind <= FULLY_BUSY && greater(g.min_capacity, p.dst.capacity))
+    let same_type = s.kind == best.map_or(HAS_SPARE, |best| all[best].kind);
+    wins && !(p.asymmetric && same_type && s.kind <= FULLY_BUSY && greater(g.min_capacity, p.dst.capacity))
 }
 
 /// Twice the tasks that are too many in the busiest group, by cores.

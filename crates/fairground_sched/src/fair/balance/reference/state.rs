@@ -171,6 +171,7 @@ impl State {
             cpu,
             jiffies: 0,
             until: Instant::MAX,
+            switched: None,
             machine,
             meter: &mut meter,
             requests,

@@ -131,3 +131,22 @@ fn an_unbalanced_pair_of_cpus_in_the_newer_form() {
     let answer = state.ask();
     assert_eq!(answer, Some(Answer { group: 3, migration: MigrationType::Load, imbalance: 128, queue: Some(3) }));
 }
+
+/// CPU 0 of 512 idles. CPU 1 of 1024 has one task and is full; two tasks wait on CPU 2 of 256. Up to 7.1 the first of a higher type is the
+/// busiest, though the small CPU may take nothing from it, and so nothing is taken at all.
+#[test]
+fn a_full_cpu_that_is_bigger_hides_a_small_one_with_two_tasks() {
+    let taken = |kernel: &str| {
+        let mut view = MachineView::flat(3, Ns(4_000_000));
+        for (cpu, capacity) in [(0, 512), (1, 1024), (2, 256)] {
+            view.cpus[CpuId::new(cpu)].capacity = capacity;
+        }
+        let mut state = domain(kernel, view, 0, 0, CpuIdleType::NewlyIdle);
+        (0..3).for_each(|cpu| busy(&mut state, cpu, cpu));
+        let waits = state.sched.rqs[CpuId::new(2)].cfs;
+        let avg = &mut state.sched.pelt_cfs[waits];
+        (avg.util_avg, avg.runnable_avg) = (50, 50);
+        state.ask().map(|answer| answer.group)
+    };
+    assert_eq!(["v6.1", "v6.18", "v7.2"].map(taken), [None, None, Some(2)]);
+}

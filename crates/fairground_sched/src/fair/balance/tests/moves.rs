@@ -41,6 +41,7 @@ impl World {
             cpu: cpu(on),
             jiffies: self.now.ns() / self.view.tick.ns(),
             until: Instant::MAX,
+            switched: None,
             machine: &self.view,
             meter: &mut self.meter,
             requests: &mut self.requests,

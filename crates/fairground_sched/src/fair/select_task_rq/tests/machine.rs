@@ -68,6 +68,7 @@ impl TestMachine {
             cpu: cpu(this),
             jiffies: self.jiffies,
             until: Instant::MAX,
+            switched: None,
             machine: &self.view,
             meter: &mut self.meter,
             requests: &mut self.requests,
