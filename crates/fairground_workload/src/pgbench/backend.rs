@@ -43,7 +43,12 @@ fn work(program: &mut Program, values: &Values, victims: u64, shared: &Shared) {
     for stretch in 0..stretches {
         program.push(Instr::RunBetween { low, high, mode: Mode::User });
         let here = (0..victims).filter(|victim| (stretches / 2 + victim) % stretches == stretch);
-        here.for_each(|_| victim(program, shared));
+        here.for_each(|_| {
+            extend(program, values, true);
+            victim(program, shared);
+            extend(program, values, false);
+            call(program, PREAD);
+        });
         if stretch + 1 < stretches {
             call(program, CALL);
         }
@@ -57,7 +62,7 @@ fn call(program: &mut Program, (low, high): (Ns, Ns)) {
 }
 
 /// StrategyGetBuffer() of PostgreSQL up to 18 as long as the free list has buffers: under the lock it reads and writes the descriptor of
-/// the first one. Then the buffer is read.
+/// the first one.
 fn victim(program: &mut Program, shared: &Shared) {
     let word = shared.first_free.into();
     program.push(Instr::Lock { lock: shared.lock, mode: LockMode::Write });
@@ -70,5 +75,11 @@ fn victim(program: &mut Program, shared: &Shared) {
     }
     program.push(Instr::Run { work: UNDER_LOCK, mode: Mode::User });
     program.push(Instr::Unlock { lock: shared.lock });
-    call(program, PREAD);
+}
+
+/// Asks for a slice extension from here on, or no longer.
+fn extend(program: &mut Program, values: &Values, request: bool) {
+    if values.switch("slice-extension") {
+        program.push(Instr::SliceExt { request });
+    }
 }

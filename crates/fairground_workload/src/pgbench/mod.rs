@@ -37,7 +37,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Param::cpus("server-cpus", "", "CPUs of the backends; empty: all."),
         Param::count("time", (1, 1_000_000), "10", "How long it runs, in seconds.").short('T'),
         Param::choice("builtin", &["simple-update", "select-only"], "simple-update", "The script.").short('b'),
-        Param::choice("host", &["socket", "localhost"], "socket", "How clients reach the server: AF_UNIX sockets or TCP.").short('h'),
+        Param::choice("host", &["socket", "localhost"], "socket", "How clients reach the server: AF_UNIX sockets or TCP.")
+            .short('h'),
         Param::count("shared-buffers", (1, 16 << 20), "128", "shared_buffers of the server, in MiB."),
         Param::choice("pages", &["4KiB", "64KiB", "2MiB", "1GiB"], "4KiB", "The size of pages of shared memory (huge_pages)."),
         Param::count("victims", (0, 64), "2", "Buffers that a transaction takes from the free list; a guess."),
@@ -46,6 +47,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Param::time("commit", "1ms", "How long a transaction that writes waits for the log; a guess."),
         Param::time("round", "50ns", "A round of s_lock(), from one look at the lock to the next; a guess."),
         Param::switch("batch", "The backends are of policy SCHED_BATCH."),
+        Param::switch("slice-extension", "Backends ask for a slice extension (rseq) while they have the lock."),
     ],
     table: &[
         Column { title: "tps", unit: "", figure: Figure::PerSecond(TRANSACTIONS), scale: (1, 1), decimals: 1 },
