@@ -24,7 +24,7 @@ pub struct PlantedChange {
 }
 
 /// So many draws in a row may show no truth.
-const DRAWS: u32 = 400;
+const DRAWS: u32 = 1_000;
 /// Seeds of the truth begin here; those of an answer begin at that of the scenario.
 const SEEDS_FROM: u64 = 50_000_000;
 /// Seeds of a first look, by which the metric is chosen, begin here.
