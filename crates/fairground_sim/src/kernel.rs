@@ -315,17 +315,27 @@ impl Simulation {
         let Some(task) = self.sched.rq(cpu).curr else { return self.schedule(rec, cpu) };
         match self.sched.exit_to_user(cpu) {
             UserReturn::Resched if !self.in_kernel(task) || self.preempts_in_kernel(cpu, task) => {
-                let place = if self.in_kernel(task) { GaveWay::InKernel } else { self.tasks[task].gives_way };
-                if !self.grants_slice_extension(cpu, task, place) {
-                    self.tasks[task].gave_way = Some(place);
-                    return self.schedule(rec, cpu);
-                }
-                return self.pay(cpu, Section::Syscall, Then::Resume);
+                return if self.gives_way(cpu, task) {
+                    self.schedule(rec, cpu)
+                } else {
+                    self.pay(cpu, Section::Syscall, Then::Resume)
+                };
             }
             UserReturn::ThrottleWork if !self.in_kernel(task) => return self.go_on(cpu, Then::ThrottleWork),
             _ => {}
         }
         self.go_on_with_task(rec, cpu, task)
+    }
+
+    /// Whether the current task gives way to the reschedule that is due. Where it does is noted for whoever asks about locks.
+    #[inline(never)]
+    fn gives_way(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        let place = if self.in_kernel(task) { GaveWay::InKernel } else { self.tasks[task].gives_way };
+        if self.grants_slice_extension(cpu, task, place) {
+            return false;
+        }
+        self.tasks[task].gave_way = Some(place);
+        true
     }
 
     /// Where a step leads for which the current task did not enter the kernel: from user mode there is no way to the

@@ -46,6 +46,8 @@ pub struct SliceExtensions {
 /// The extensions of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SliceExts {
+    /// Whether somebody asks where a task would give way: for an extension, or to tell where the holder of a lock did.
+    pub(crate) notes_exits: bool,
     on: bool,
     tasks: IndexVec<TaskId, Row>,
     /// For whom the timer of each CPU was armed last.
@@ -74,8 +76,10 @@ pub(crate) fn check_slice_extensions(set: &TaskSet, profile: &Profile, mistakes:
 
 impl SliceExts {
     pub(crate) fn new(set: &TaskSet, cpus: usize) -> SliceExts {
+        let on = asks(set);
         SliceExts {
-            on: asks(set),
+            notes_exits: on || !set.locks.is_empty(),
+            on,
             tasks: IndexVec::filled(Row::default(), set.tasks.len()),
             cookies: IndexVec::filled(None, cpus),
             counts: SliceExtensions::default(),

@@ -17,7 +17,9 @@ impl Simulation {
             let row = &mut self.tasks[task];
             let mut around = Surroundings { now: self.now, cpu, rng: &mut row.rng, words: &mut self.memory.words };
             let step = row.frame.next(&self.programs[row.program], &mut around);
-            (row.gives_way, row.gave_way) = (GaveWay::after(&step), None);
+            if self.slices.notes_exits {
+                (row.gives_way, row.gave_way) = (GaveWay::after(&step), None);
+            }
             row.mode = if self.klocks.in_section(task) { Mode::Kernel } else { Mode::User };
             self.show_writes();
             if step == Step::Stuck || self.goes_in_circles(cpu) {
@@ -35,10 +37,11 @@ impl Simulation {
 
     /// Whether a step that takes no time leads to the next one: nothing is to be paid, no interrupt is due, and the task is
     /// in user mode or no other one is due.
-    #[inline]
+    #[inline(always)]
     fn is_free_to_go_on(&self, cpu: CpuId, task: TaskId) -> bool {
-        let nobody_is_due = || !self.in_kernel(task) || self.sched.exit_to_user(cpu) == UserReturn::Run;
-        self.cpus[cpu].owes_nothing() && !self.queue.irq_is_late(cpu) && nobody_is_due()
+        self.cpus[cpu].owes_nothing()
+            && !self.queue.irq_is_late(cpu)
+            && (!self.in_kernel(task) || self.sched.exit_to_user(cpu) == UserReturn::Run)
     }
 
     #[inline(always)]
@@ -196,8 +199,10 @@ impl Simulation {
 
     #[inline]
     fn count_syscall(&mut self, cpu: CpuId, task: TaskId) {
-        self.tasks[task].gives_way = GaveWay::AfterSyscall;
-        self.syscall_ends_slice_extension(cpu, task);
+        if self.slices.notes_exits {
+            self.tasks[task].gives_way = GaveWay::AfterSyscall;
+            self.syscall_ends_slice_extension(cpu, task);
+        }
         if !self.klocks.in_section(task) {
             self.cpus[cpu].meter.count(Op::Syscall);
         }
