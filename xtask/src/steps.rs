@@ -128,6 +128,14 @@ const NIGHTLY: &[Step] = &[
             &[],
         ),
     ),
+    ("a tree that is copied in mid-run", Act::Fairground(&["kernel", "build", "target/kernel-sources/6.12", "--as", "nightly"])),
+    (
+        "copies of a run over a tree",
+        Act::Cargo(
+            &["test", "--release", "--package", "fairground", "--features", "trees", "--test", "all", "tree_copies"],
+            &[("FAIRGROUND_TREE", "nightly")],
+        ),
+    ),
     ("release page", Act::Tool(dist::run)),
     ("mdBook", Act::Cargo(&["install", "mdbook", "--no-default-features", "--features", "search"], &[])),
     ("book", Act::Tool(book::run)),

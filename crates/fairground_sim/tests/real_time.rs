@@ -175,6 +175,13 @@ fn what_real_time_tasks_may_run_is_set_by_sysctl() {
     };
     assert_eq!(fair_ran("1000000", "1000000"), (vec![0; 3], 0));
     assert_eq!(fair_ran("-1", "1000000"), (vec![0; 3], 0));
+    // Its timer waits for the end of the stretch with interrupts off, so more than a period has been used by then.
+    let mut set = TaskSet::default();
+    let deaf = Instr::Run { work: Ns(3 * MS + 100_000), mode: fairground_model::Mode::IrqOff };
+    let hog = set.pinned("hog", 0, vec![deaf, Instr::Jump { to: 0 }]);
+    with(&mut set, hog, fifo(50));
+    let whole = profile("v5.10").with_tunable("sched_rt_runtime_us", "1000000").unwrap();
+    assert_eq!(Log::of(&mut simulation(set, 1, 1000, whole, 5_000)).count(Reason::RtThrottle), 0);
     let (ran, throttled) = fair_ran("700000", "1000000");
     assert!(ran.iter().all(|ran| ran.abs_diff(300_000) <= 1_000) && throttled == 3, "{ran:?} {throttled}");
     let (ran, throttled) = fair_ran("950000", "2000000");

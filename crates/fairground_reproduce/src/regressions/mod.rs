@@ -110,7 +110,7 @@ fn named_alone(
     let options = BisectOptions {
         a: Some(a.profile.clone()),
         b: Some(b.profile.clone()),
-        changes: b.changes.clone(),
+        changes: b.changes.iter().chain(&b.set).cloned().collect(),
         metric: asked.metric.clone(),
         worth_permille: WORTH_PERMILLE,
         runs: SEARCH_SEEDS,

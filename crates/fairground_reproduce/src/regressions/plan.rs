@@ -20,8 +20,9 @@ pub(super) struct Side {
     pub(super) name: String,
     /// The kernel, by name.
     pub(super) profile: String,
-    /// What differs from that kernel.
+    /// Features that differ from that kernel, and what is set.
     pub(super) changes: Vec<String>,
+    pub(super) set: Vec<String>,
     pub(super) scenario: Scenario,
 }
 
@@ -93,9 +94,10 @@ impl Reader<'_> {
         let found = self.0.scenarios.iter().find(|row| row.0 == file);
         let (_, text) = found.ok_or_else(|| self.wrong(format!("there is no scenario `{file}`")))?;
         let (set, changes) = (self.texts(table, "set"), self.texts(table, "change"));
-        let overrides = Overrides { profile: Some(profile.into()), set, features: changes.clone(), ..Overrides::default() };
+        let (of_profile, features) = (Some(profile.into()), changes.clone());
+        let overrides = Overrides { profile: of_profile, set: set.clone(), features, ..Overrides::default() };
         let scenario = Scenario::parse(file, text, Path::new(""), &overrides)?;
-        Ok(Side { name: name.into(), profile: profile.into(), changes, scenario })
+        Ok(Side { name: name.into(), profile: profile.into(), changes, set, scenario })
     }
     fn place(&self, sides: &[Side], name: &str) -> Result<usize, Error> {
         sides.iter().position(|side| side.name == name).ok_or_else(|| self.wrong(format!("there is no side `{name}`")))

@@ -48,6 +48,28 @@ fn one_statement_of_a_transaction_takes_buffers() {
 }
 
 #[test]
+fn backends_may_be_batch_tasks_ask_for_extensions_and_be_reached_by_tcp() {
+    let (plain, asked) = (set(&[]), set(&[("batch", "true"), ("slice-extension", "true"), ("host", "localhost")]));
+    let policies = |set: &TaskSet| set.tasks.iter().map(|task| task.policy).collect::<Vec<_>>();
+    assert_eq!((policies(&plain), policies(&asked)), (vec![Policy::Normal; 2], vec![Policy::Batch, Policy::Normal]));
+    let steps: Vec<bool> = asked
+        .programs
+        .iter()
+        .next()
+        .unwrap()
+        .code
+        .iter()
+        .filter_map(|row| match row {
+            Instr::SliceExt { request } => Some(*request),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((steps, count(&plain, 0, |row| matches!(row, Instr::SliceExt { .. }))), (vec![true, false, true, false], 0));
+    let kinds = |set: &TaskSet| set.socks.iter().map(|sock| sock.kind).collect::<Vec<_>>();
+    assert_eq!((kinds(&plain), kinds(&asked)), (vec![SockKind::Unix; 4], vec![SockKind::Stream; 4]));
+}
+
+#[test]
 fn descriptors_lie_on_pages() {
     let pages = |args: &[(&str, &str)]| set(args).pools.iter().next().unwrap().pages();
     // 120 GiB: 15.7 million descriptors of 64 bytes.
