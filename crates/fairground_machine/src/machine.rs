@@ -31,6 +31,10 @@ pub const DEFAULT_CORE_CACHE_KIB: u32 = 2048;
 /// The pages of a machine that says nothing of them: those of x86-64. An arm64 with base pages of 4 KiB has 64 KiB too.
 pub const DEFAULT_PAGE_SIZES: [PageSize; 3] = [PageSize::K4, PageSize::M2, PageSize::G1];
 
+/// How long a message from or to another machine is on the wire unless a machine says otherwise: half of a round trip of 50 us in one data
+/// centre; a guess.
+pub const DEFAULT_WIRE: Ns = Ns::from_us(25);
+
 /// A machine that a simulation can run on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
@@ -85,6 +89,10 @@ pub struct Machine {
     pub core_cache_kib: u32,
     /// The sizes of pages that memory may have, the smallest first.
     pub page_sizes: Vec<PageSize>,
+    /// The CPUs that its network device interrupts; `None` = all. Connections are spread over them.
+    pub nic_cpus: Option<CpuMask>,
+    /// How long a message from or to another machine is on the wire, switches included.
+    pub wire: Ns,
     /// What kernel paths cost on this machine.
     pub costs: CostModel,
 }
@@ -118,6 +126,8 @@ impl Machine {
             smt_percent: 100,
             core_cache_kib: DEFAULT_CORE_CACHE_KIB,
             page_sizes: DEFAULT_PAGE_SIZES.to_vec(),
+            nic_cpus: None,
+            wire: DEFAULT_WIRE,
             costs: CostModel::default(),
         }
     }

@@ -3,7 +3,7 @@
 use crate::program::{Instr, Program};
 use crate::socket::{SockKind, SockSpec};
 use crate::task_set::{Start, TaskSet, TaskSpec};
-use fairground_stdx::{CpuId, CpuMask, Id, SockId};
+use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, SockId};
 
 impl TaskSet {
     /// Two sockets that are connected.
@@ -16,6 +16,15 @@ impl TaskSet {
     /// Whether it has sockets whose messages are packets.
     pub fn sends_packets(&self) -> bool {
         self.socks.iter().any(|sock| sock.kind.is_inet())
+    }
+
+    /// Which sockets are of another machine: a task there sends into them, or receives from them.
+    pub fn elsewhere(&self) -> IndexVec<SockId, bool> {
+        let mut elsewhere: IndexVec<SockId, bool> = self.socks.iter().map(|_| false).collect();
+        for task in self.tasks.iter().filter(|task| task.elsewhere) {
+            self.programs[task.program].code.iter().filter_map(Instr::socket).for_each(|sock| elsewhere[sock] = true);
+        }
+        elsewhere
     }
 
     /// Adds the thread `ksoftirqd/N` of each CPU, if the set has sockets with packets and they are not there yet: without

@@ -267,6 +267,48 @@ impl Instr {
     pub fn target(&self) -> Option<u32> {
         self.clone().target_mut().copied()
     }
+    /// The socket that it sends into or receives from, if it does.
+    pub fn socket(&self) -> Option<SockId> {
+        match *self {
+            Instr::Send { sock, .. } | Instr::Recv { sock, .. } => Some(sock),
+            _ => None,
+        }
+    }
+    /// Whether a task of another machine ([`crate::TaskSpec::elsewhere`]) may do so: compute, wait for time and messages, measure, and
+    /// what takes no time.
+    pub fn is_possible_elsewhere(&self) -> bool {
+        match self {
+            Instr::Run { .. }
+            | Instr::RunBetween { .. }
+            | Instr::RunExponential { .. }
+            | Instr::RunTime { .. }
+            | Instr::RunReg { .. }
+            | Instr::RunUntil { .. }
+            | Instr::Sleep { .. }
+            | Instr::SleepBetween { .. }
+            | Instr::SleepExponential { .. }
+            | Instr::SleepUntil { .. }
+            | Instr::TimerWait { .. }
+            | Instr::Io { .. }
+            | Instr::Now { .. }
+            | Instr::TimeOfDay { .. }
+            | Instr::Index { .. }
+            | Instr::Let { .. }
+            | Instr::Draw { .. }
+            | Instr::Calculate { .. }
+            | Instr::Load { .. }
+            | Instr::Store { .. }
+            | Instr::Set { .. }
+            | Instr::Add { .. }
+            | Instr::Send { .. }
+            | Instr::Recv { .. }
+            | Instr::MarkSince { .. }
+            | Instr::MarkBetween { .. }
+            | Instr::MarkValue { .. }
+            | Instr::Exit => true,
+            _ => self.target().is_some(),
+        }
+    }
     /// The word of shared memory that it names, if it does.
     pub fn word_mut(&mut self) -> Option<&mut Word> {
         match self {

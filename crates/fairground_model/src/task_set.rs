@@ -73,6 +73,11 @@ pub struct TaskSpec {
     pub mm: u32,
     /// Its number among tasks that are equal but for that: what [`Instr::Index`] tells.
     pub index: u32,
+    /// Whether it runs on another machine, and talks with this one over the network: a client of a server. It has a CPU of its own there,
+    /// so it waits for nothing but time and messages; policy, group and affinity mean nothing. A message takes [`Machine::wire`] to come.
+    ///
+    /// [`Machine::wire`]: ../fairground_machine/struct.Machine.html#structfield.wire
+    pub elsewhere: bool,
     /// Whether its figures belong to the workload (helpers such as a forking parent say no).
     pub measured: bool,
 }
@@ -96,6 +101,7 @@ impl TaskSpec {
             working_set_kib: 0,
             mm: 0,
             index: 0,
+            elsewhere: false,
             measured: true,
         }
     }

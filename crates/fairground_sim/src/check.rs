@@ -2,6 +2,7 @@
 
 use crate::faults::check_pools;
 use crate::frequency::check_frequencies;
+use crate::net::check_elsewhere;
 use crate::noise::check_noise;
 use crate::slice_ext::check_slice_extensions;
 use fairground_machine::Machine;
@@ -59,6 +60,7 @@ pub(crate) fn check(
     check_slice_extensions(set, profile, &mut mistakes);
     check_locks(set, &mut mistakes);
     check_sockets(set, &mut mistakes);
+    check_elsewhere(machine, set, &mut mistakes);
     check_noise(&set.noise, &online, &mut mistakes);
     mistakes.or(allowed)
 }

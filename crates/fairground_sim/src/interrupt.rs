@@ -27,6 +27,7 @@ impl Simulation {
             (true, ..) => Section::IdleExit,
             (false, true, _) => Section::SchedTick,
             (false, false, true) => Section::RescheduleIpi,
+            (false, false, false) if self.nic_interrupts(cpu) => Section::DeviceInterrupt,
             (false, false, false) => Section::HrtimerInterrupt,
         };
         self.irq_enter(cpu, section);
@@ -65,6 +66,11 @@ impl Simulation {
         let wakes_kthread = |timer| matches!(self.timer_of(timer), Timer::Task(task) if self.tasks[task].kthread);
         let due = |(timer, _, hard): (TimerId, Instant, Instant)| hard <= self.now && wakes_kthread(timer);
         idle && self.queue.first_timer(cpu).is_some_and(due)
+    }
+
+    /// Whether the first of what interrupts `cpu` is the network device.
+    pub(crate) fn nic_interrupts(&self, cpu: CpuId) -> bool {
+        self.queue.first_timer(cpu).is_some_and(|row| matches!(self.timer_of(row.0), Timer::Nic(_)))
     }
 
     pub(crate) fn ipi_due(&self, cpu: CpuId) -> bool {
@@ -120,8 +126,11 @@ impl Simulation {
         let section = self.cpus[cpu].interrupted.map_or(Section::HrtimerInterrupt, |irq| irq.section);
         let Some(timer) = self.queue.expire_timer(cpu) else { return self.pay(cpu, section, Then::IrqExit) };
         let timer = self.timer_of(timer);
-        if !matches!(timer, Timer::Noise(_)) {
-            self.cpus[cpu].meter.count(Op::HrtimerIrq);
+        match timer {
+            Timer::Noise(_) => {}
+            // The interrupt of a device has no price of its own.
+            Timer::Nic(_) => self.cpus[cpu].meter.count(Op::IpiBody),
+            _ => self.cpus[cpu].meter.count(Op::HrtimerIrq),
         }
         match timer {
             Timer::Noise(row) => self.disturb(rec, cpu, row),
@@ -130,6 +139,11 @@ impl Simulation {
                 self.wake(rec, cpu, wakee, WakeFlags { sync: false, context: WakeContext::Hardirq }, AfterWake::ExpireTimers)
             }
             Timer::Period(group) => self.go_on(cpu, Then::PeriodTimer(PeriodTick::new(group))),
+            Timer::Nic(cpu) => {
+                self.softirqs[cpu].ring.schedule();
+                self.softirqs[cpu].raise_net_rx();
+                self.go_on(cpu, Then::ExpireTimers)
+            }
             Timer::SliceExt(_) => {
                 self.slice_extension_expires(cpu);
                 self.go_on(cpu, Then::ExpireTimers)

@@ -94,6 +94,6 @@ pub use klocks::{Deadlock, HeldUp, HolderIs, LockReport, LockWaits, MAX_TASKS_TO
 pub use other_core::{CpuFlags, Entry, LeadingCore, Led, LedFrequency, OtherCore, Site};
 pub use parts::PartTimes;
 pub use queue::QueueKind;
-pub use simulation::{FIRST_PID, Flow, Setup, Simulation};
+pub use simulation::{Flow, Setup, Simulation};
 pub use slice_ext::SliceExtensions;
-pub use task::GaveWay;
+pub use task::{FIRST_PID, GaveWay};

@@ -26,7 +26,8 @@ enum Act {
 
 /// All acts in order of time; at one instant tasks start first, in order of their rows.
 pub(crate) fn script_of(set: &TaskSet) -> Vec<Scripted> {
-    let starts = set.tasks.iter_enumerated().filter_map(|(task, spec)| match spec.start {
+    let here = set.tasks.iter_enumerated().filter(|row| !row.1.elsewhere);
+    let starts = here.filter_map(|(task, spec)| match spec.start {
         Start::At(at) => Some(Scripted { at, act: Act::Start(task) }),
         Start::Forked | Start::Asleep => None,
     });

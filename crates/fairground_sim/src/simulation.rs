@@ -9,7 +9,7 @@ use crate::idle::IdleDevice;
 use crate::klocks::Klocks;
 use crate::locks::Locks;
 use crate::memory::Memory;
-use crate::net::Socket;
+use crate::net::{Elsewhere, Socket};
 use crate::noise::{Noise, sources};
 use crate::other_core::Beside;
 use crate::parts::Parts;
@@ -18,17 +18,16 @@ use crate::queue::{Class, Queue, QueueKind};
 use crate::script::{Scripted, script_of};
 use crate::slice_ext::SliceExts;
 use crate::softirq::Softirqs;
-use crate::task::{GaveWay, SimTask, Want};
+use crate::task::SimTask;
 use crate::tick::{Jiffies, TickClock};
 use crate::timers::nr_timers;
 use fairground_machine::Machine;
 use fairground_model::{
-    Change, CpuMax, Digest, MachineView, Mistakes, Mode, NullSink, Op, Program, Recorder, Section, Sink, Start, TaskInfo,
-    TaskSet, TaskSpec,
+    Change, CpuMax, Digest, MachineView, Mistakes, NullSink, Op, Program, Recorder, Section, Sink, Start, TaskInfo, TaskSet,
 };
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, Request, Sched};
-use fairground_stdx::{CpuId, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, SockId, StreamKind, TaskId, TgId};
+use fairground_stdx::{CpuId, IndexVec, Instant, Ns, PipeId, ProgramId, SockId, TaskId, TgId};
 use std::collections::VecDeque;
 
 /// Everything that decides a run.
@@ -86,6 +85,7 @@ pub struct Simulation {
     pub(crate) pipes: IndexVec<PipeId, Pipe>,
     pub(crate) socks: IndexVec<SockId, Socket>,
     pub(crate) softirqs: IndexVec<CpuId, Softirqs>,
+    pub(crate) elsewhere: Elsewhere,
     /// The thread that each CPU has for softirqs, if there is one.
     pub(crate) ksoftirqd: IndexVec<CpuId, TaskId>,
     pub(crate) memory: Memory,
@@ -157,21 +157,26 @@ impl Simulation {
         sched.make_room(set.tasks.iter().map(|spec| spec.group));
         for (spec, &cpus) in set.tasks.iter().zip(allowed.iter()) {
             let task = sched.add_task(spec, cpus);
-            if spec.start == Start::Asleep {
+            if spec.start == Start::Asleep || spec.elsewhere {
                 sched.begin_asleep(task);
             }
         }
         let limits: Vec<(TgId, CpuMax)> = set.groups.iter_enumerated().map(|(id, group)| (id, group.limit)).collect();
         let script = script_of(&set);
-        let tasks = set.tasks.iter_enumerated().map(|(id, spec)| new_task(id, spec, seed)).collect();
+        let tasks = set.tasks.iter_enumerated().map(|(id, spec)| SimTask::new(id, spec, seed)).collect();
         let cpus = machine.cpus.ids().map(|cpu| new_cpu(&machine, cpu, seed)).collect();
         let noise = sources(&set.noise, &machine, seed);
+        let elsewhere = Elsewhere::new(&set, &machine);
+        let socks = set.socks.iter().zip(set.elsewhere().iter()).map(|(spec, &there)| Socket::new(spec, there)).collect();
         let mut simulation = Simulation {
             view: machine.view(),
             queue: Queue::new(
                 kind,
                 machine.cpus.len(),
-                nr_timers(set.tasks.len(), set.groups.len(), &machine) + noise.len() + beside.nr_timers() + machine.cpus.len(),
+                nr_timers(set.tasks.len(), set.groups.len(), &machine)
+                    + noise.len()
+                    + beside.nr_timers()
+                    + 2 * machine.cpus.len(),
             ),
             noise,
             jiffies: Jiffies::new(machine.tick),
@@ -184,7 +189,8 @@ impl Simulation {
             locks: if beside.leads() { Locks::default() } else { Locks::new(&machine) },
             caches: Caches::new(&machine),
             softirqs: machine.cpus.ids().map(|_| Softirqs::new(!set.socks.is_empty())).collect(),
-            socks: set.socks.iter().map(Socket::new).collect(),
+            socks,
+            elsewhere,
             live_tasks: set.tasks.len() - set.ksoftirqd.len(),
             ksoftirqd: set.ksoftirqd,
             programs: set.programs,
@@ -303,7 +309,7 @@ impl Simulation {
     /// everything else of its instant.
     pub(crate) fn horizon_before(&self, before: Instant) -> Instant {
         let scripted = self.script.get(self.script_next).map_or(Instant::MAX, |row| row.at);
-        before.min(self.end).min(scripted)
+        before.min(self.end).min(scripted).min(self.elsewhere.next().unwrap_or(Instant::MAX))
     }
 
     /// Part of the loop itself: there is one event or more per phase of the kernel.
@@ -339,7 +345,8 @@ impl Simulation {
             return self.finish(rec, self.now, Ending::AllExited);
         }
         let scripted = self.script.get(self.script_next).map(|row| row.at);
-        if self.queue.peek().is_none() && scripted.is_none() {
+        let elsewhere = self.elsewhere.next();
+        if self.queue.peek().is_none() && scripted.is_none() && elsewhere.is_none() {
             return self.finish(rec, self.now, Ending::NothingLeft);
         }
         let horizon = self.horizon_before(before);
@@ -348,6 +355,11 @@ impl Simulation {
             self.run_script(rec);
             self.klocks.settle(self.now, &self.sched);
             return Round::Event;
+        }
+        if elsewhere == Some(horizon) && horizon < self.end && horizon < before {
+            self.now = horizon;
+            self.run_elsewhere(rec);
+            return if self.stopped.is_some() { Round::Over } else { Round::Event };
         }
         if horizon == self.end {
             return self.finish(rec, self.end, Ending::Duration);
@@ -434,33 +446,6 @@ impl Simulation {
     /// The name and numbers of a task.
     pub fn task_info(&self, task: TaskId) -> &TaskInfo {
         &self.tasks[task].info
-    }
-}
-
-/// The process id of the first task; the others follow.
-pub const FIRST_PID: u32 = 1000;
-
-fn new_task(id: TaskId, spec: &TaskSpec, seed: u64) -> SimTask {
-    SimTask {
-        info: TaskInfo { name: spec.name.clone(), pid: FIRST_PID + id.get(), prio: spec.policy.prio(spec.nice) },
-        program: spec.program,
-        frame: fairground_model::Frame::numbered(spec.index),
-        rng: RngStream::new(seed, StreamKind::TaskBehavior, id.get()),
-        want: Want::Nothing,
-        gives_way: GaveWay::InUser,
-        gave_way: None,
-        refill: Ns::ZERO,
-        refill_op: Op::CacheRefill,
-        left: None,
-        mode: Mode::User,
-        timer_slack: spec.timer_slack,
-        timer_due: Instant::ZERO,
-        first_cpu: spec.first_cpu,
-        working_set_kib: spec.working_set_kib,
-        kthread: spec.kthread,
-        parent: None,
-        live_children: 0,
-        waits_for_children: false,
     }
 }
 

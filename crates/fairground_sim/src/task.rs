@@ -2,8 +2,8 @@
 
 use crate::cache::Left;
 use crate::cpu::Then;
-use fairground_model::{Frame, LockMode, Mode, Op, Step, TaskInfo};
-use fairground_stdx::{CpuId, Instant, LockId, Ns, ProgramId, RngStream, TaskId};
+use fairground_model::{Frame, LockMode, Mode, Op, Step, TaskInfo, TaskSpec};
+use fairground_stdx::{CpuId, Instant, LockId, Ns, ProgramId, RngStream, StreamKind, TaskId};
 
 /// What the current step of a task still needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +67,9 @@ impl GaveWay {
     }
 }
 
+/// The process id of the first task; the others follow.
+pub const FIRST_PID: u32 = 1000;
+
 /// One task.
 #[derive(Clone, Debug)]
 pub(crate) struct SimTask {
@@ -93,7 +96,36 @@ pub(crate) struct SimTask {
     /// What it works on.
     pub(crate) working_set_kib: u32,
     pub(crate) kthread: bool,
+    /// It runs on another machine.
+    pub(crate) elsewhere: bool,
     pub(crate) parent: Option<TaskId>,
     pub(crate) live_children: u32,
     pub(crate) waits_for_children: bool,
+}
+
+impl SimTask {
+    pub(crate) fn new(id: TaskId, spec: &TaskSpec, seed: u64) -> SimTask {
+        SimTask {
+            info: TaskInfo { name: spec.name.clone(), pid: FIRST_PID + id.get(), prio: spec.policy.prio(spec.nice) },
+            program: spec.program,
+            frame: Frame::numbered(spec.index),
+            rng: RngStream::new(seed, StreamKind::TaskBehavior, id.get()),
+            want: Want::Nothing,
+            gives_way: GaveWay::InUser,
+            gave_way: None,
+            refill: Ns::ZERO,
+            refill_op: Op::CacheRefill,
+            left: None,
+            mode: Mode::User,
+            timer_slack: spec.timer_slack,
+            timer_due: Instant::ZERO,
+            first_cpu: spec.first_cpu,
+            working_set_kib: spec.working_set_kib,
+            kthread: spec.kthread,
+            elsewhere: spec.elsewhere,
+            parent: None,
+            live_children: 0,
+            waits_for_children: false,
+        }
+    }
 }

@@ -31,6 +31,8 @@ pub(crate) enum Timer {
     Leader(usize),
     /// That of a CPU which ends extensions of slices.
     SliceExt(CpuId),
+    /// No timer of the kernel: the network device interrupts a CPU.
+    Nic(CpuId),
 }
 
 /// How many timers there are, but for those of noise.
@@ -90,6 +92,7 @@ impl Simulation {
                 let others = nr_timers(self.tasks.len(), self.sched.nr_groups(), &self.machine) + self.noise.len();
                 TimerId::from_index(others + self.beside.nr_timers() + cpu.index())
             }
+            Timer::Nic(cpu) => TimerId::from_index(self.timer_id(Timer::SliceExt(cpu)).index() + self.cpus.len()),
         }
     }
 
@@ -108,7 +111,10 @@ impl Simulation {
                         Some(noise) if noise < self.noise.len() => Timer::Noise(noise),
                         Some(row) => match (row - self.noise.len()).checked_sub(self.beside.nr_timers()) {
                             None => Timer::Leader(row - self.noise.len()),
-                            Some(cpu) => Timer::SliceExt(CpuId::from_index(cpu)),
+                            Some(row) => match row.checked_sub(self.cpus.len()) {
+                                None => Timer::SliceExt(CpuId::from_index(row)),
+                                Some(cpu) => Timer::Nic(CpuId::from_index(cpu)),
+                            },
                         },
                     },
                 },
@@ -120,7 +126,7 @@ impl Simulation {
 
     /// Tasks that have slept since before the run wait for the instants with which their programs begin.
     pub(crate) fn arm_first_timers(&mut self) {
-        let asleep = |task: &TaskId| self.sched.task(*task).state == TaskState::Asleep;
+        let asleep = |task: &TaskId| self.sched.task(*task).state == TaskState::Asleep && !self.tasks[*task].elsewhere;
         for task in self.tasks.ids().filter(asleep).collect::<Vec<TaskId>>() {
             let Some((frame, at)) = Frame::asleep(&self.programs[self.tasks[task].program]).filter(|row| row.1 <= Instant::MAX)
             else {

@@ -15,6 +15,7 @@ mod deadline;
 mod deadline_beside_kernels;
 mod determinism;
 mod eevdf;
+mod elsewhere;
 mod fair_server;
 mod faults;
 mod flow_control;

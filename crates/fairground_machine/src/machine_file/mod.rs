@@ -31,6 +31,8 @@
 //! smt_percent = 62             # throughput of a thread beside a busy one of its core; left out: 100, they do not disturb one another
 //! core_cache = "2MiB"          # of a core, which its tasks share; or a number of KiB
 //! page_sizes = ["4KiB", "2MiB", "1GiB"]  # those of x86-64; arm64 with base pages of 4 KiB has "64KiB" too
+//! nic_cpus = "0-7"             # the CPUs that the network device interrupts; all if left out
+//! wire = "25us"                # how long a message from or to another machine is on the way
 //! freq_invariant = true        # false: a kernel that takes every CPU for one at its highest frequency
 //! idle_governor = "menu-like"  # or "shallowest", "deepest"
 //! costs = "xeon-spr"           # or a table, see below

@@ -15,7 +15,7 @@ pub(super) static KEYS: &[Key<FreqPolicy>] = &[
     Key::new(
         "cpus",
         "The CPUs that change frequency together, such as \"0-3\".",
-        |fields, into, mistakes| into.cpus = cpus(fields, mistakes).unwrap_or(into.cpus),
+        |fields, into, mistakes| into.cpus = cpus(fields, "cpus", mistakes).unwrap_or(into.cpus),
         |from, _| line("cpus", &quoted(&from.cpus.to_string())),
     ),
     Key::new(
@@ -76,12 +76,13 @@ fn policy(fields: &Fields, mistakes: &mut Mistakes) -> Option<FreqPolicy> {
     (mistakes.0.len() == before).then_some(policy)
 }
 
-fn cpus(fields: &Fields, mistakes: &mut Mistakes) -> Option<CpuMask> {
-    let text = fields.text("cpus", mistakes)?;
+/// A list of CPUs.
+pub(super) fn cpus(fields: &Fields, key: &str, mistakes: &mut Mistakes) -> Option<CpuMask> {
+    let text = fields.text(key, mistakes)?;
     let mask = CpuMask::parse_list(text);
     if mask.is_none() {
         let hint = "Write a list of CPUs, as in \"0-3\" or \"0,2,4\".";
-        mistakes.at(fields.span_of("cpus"), format!("`cpus` is \"{}\"", clip(text)), hint);
+        mistakes.at(fields.span_of(key), format!("`{key}` is \"{}\"", clip(text)), hint);
     }
     mask
 }

@@ -89,6 +89,13 @@ pub(super) static SETTINGS: &[Key<Machine>] = &[
             if machine.page_sizes == without.page_sizes { String::new() } else { row }
         },
     ),
+    Key::new(
+        "nic_cpus",
+        "The CPUs that the network device interrupts, such as 0-7; all if left out.",
+        |fields, machine, mistakes| machine.nic_cpus = policies::cpus(fields, "nic_cpus", mistakes).or(machine.nic_cpus),
+        |machine, _| machine.nic_cpus.map_or(String::new(), |cpus| line("nic_cpus", &quoted(&cpus.to_string()))),
+    ),
+    field!("wire" changed length(), wire, "How long a message from or to another machine is on the wire."),
     field!("idle_governor" changed one_of(&IdleGovernor::NAMES), idle_governor, "Who chooses among the idle states."),
     field!("freq_invariant" changed boolean(), freq_invariant, "Whether the kernel knows the frequency at which each CPU runs."),
     Key::new(

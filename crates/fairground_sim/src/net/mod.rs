@@ -1,13 +1,18 @@
 //! Sockets. The loopback interface: what is sent on a CPU waits in that CPU's backlog and is received there, in a softirq.
+//! What another machine sends comes to the ring of a CPU, which an interrupt tells of it (`elsewhere`).
 //!
 //! A packet is sent and received in one go, in the context of the sender, unless the softirq is left to its thread; then
 //! it waits in the backlog. The peer is woken from the softirq, with the hint that the waker will sleep soon.
 
 mod backlog;
+mod elsewhere;
+mod nic;
 mod socket;
 mod unix;
 
 pub(crate) use backlog::{Backlog, Packet};
+pub(crate) use elsewhere::{Elsewhere, check_elsewhere};
+pub(crate) use nic::RxRing;
 pub(crate) use socket::Socket;
 
 use crate::cpu::{AfterWake, Then};
@@ -58,17 +63,22 @@ impl Simulation {
         self.pay(cpu, Section::Syscall, then)
     }
 
-    /// The packet goes into the backlog, and bottom halves are on again: the softirq runs, unless its thread is to.
+    /// The packet goes into the backlog, or to the other machine. Bottom halves are on again then: a softirq that is raised runs, unless
+    /// its thread is to.
     ///
     /// Kernel: loopback.c loopback_xmit(), dev.c enqueue_to_backlog(), softirq.c __local_bh_enable_ip(), v4.12–
     #[inline(never)]
     pub(crate) fn net_transmit(&mut self, cpu: CpuId, sock: SockId, bytes: u32, left: u32) -> Next {
-        let row = &mut self.softirqs[cpu];
-        let Some(schedules) = row.backlog.push(Packet { to: self.socks[sock].peer(), bytes }) else {
-            return self.stop(Stopped::PacketLost { full: format!("the backlog of CPU {cpu}"), at: self.now });
-        };
-        if schedules {
-            row.raise_net_rx();
+        let (row, to) = (&mut self.softirqs[cpu], self.socks[sock].peer());
+        if self.socks[to].is_elsewhere() {
+            self.transmit_elsewhere(to, bytes);
+        } else {
+            let Some(schedules) = row.backlog.push(Packet { to, bytes }) else {
+                return self.stop(Stopped::PacketLost { full: format!("the backlog of CPU {cpu}"), at: self.now });
+            };
+            if schedules {
+                row.raise_net_rx();
+            }
         }
         let then = if left > 0 { Then::SockSend { sock, left } } else { Then::Resume };
         match self.serves_softirqs(cpu) {

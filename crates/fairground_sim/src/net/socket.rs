@@ -23,6 +23,8 @@ const ROOM: usize = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Socket {
     spec: SockSpec,
+    /// It is one of another machine.
+    elsewhere: bool,
     /// Bytes of the receive buffer that are in use.
     rmem: u64,
     /// The sizes of datagrams that wait, oldest first.
@@ -34,11 +36,21 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    pub(crate) fn new(spec: &SockSpec) -> Socket {
-        Socket { spec: *spec, rmem: 0, datagrams: VecDeque::with_capacity(ROOM), reader: None, unix: UnixQueue::default() }
+    pub(crate) fn new(spec: &SockSpec, elsewhere: bool) -> Socket {
+        Socket {
+            spec: *spec,
+            elsewhere,
+            rmem: 0,
+            datagrams: VecDeque::with_capacity(ROOM),
+            reader: None,
+            unix: UnixQueue::default(),
+        }
     }
     pub(crate) fn kind(&self) -> SockKind {
         self.spec.kind
+    }
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.elsewhere
     }
     pub(crate) fn peer(&self) -> SockId {
         self.spec.peer
@@ -98,7 +110,7 @@ mod tests {
     use super::*;
 
     fn socket(kind: SockKind) -> Socket {
-        Socket::new(&SockSpec { kind, peer: SockId::new(0) })
+        Socket::new(&SockSpec { kind, peer: SockId::new(0) }, false)
     }
 
     #[test]

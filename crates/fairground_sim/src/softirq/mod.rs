@@ -12,7 +12,7 @@
 
 use crate::cpu::{AfterWake, Interrupted, Then};
 use crate::kernel::Next;
-use crate::net::Backlog;
+use crate::net::{Backlog, RxRing};
 use crate::other_core::Entry;
 use crate::queue::Slot;
 use crate::simulation::Simulation;
@@ -42,6 +42,8 @@ pub(crate) struct Softirqs {
     net_rx: bool,
     /// Packets that wait for NET_RX.
     pub(crate) backlog: Backlog,
+    /// Packets from another machine.
+    pub(crate) ring: RxRing,
     serving: Option<Serving>,
     /// Policies, by their rows, whose threads are to run as soon as no softirq is served.
     threads_wait: Vec<usize>,
@@ -77,8 +79,8 @@ pub(crate) enum Server {
 impl Softirqs {
     /// Nothing to do. Where there are sockets packets will wait: for a few of them there is room from the beginning.
     pub(crate) fn new(sockets: bool) -> Softirqs {
-        let backlog = if sockets { Backlog::with_room() } else { Backlog::default() };
-        Softirqs { backlog, ..Softirqs::default() }
+        let (backlog, ring) = if sockets { (Backlog::with_room(), RxRing::with_room()) } else { Default::default() };
+        Softirqs { backlog, ring, ..Softirqs::default() }
     }
     /// Whether softirqs are being served: what interrupts them is nested.
     pub(crate) fn is_served(&self) -> bool {
@@ -169,8 +171,8 @@ impl Simulation {
         self.pay(cpu, Section::SchedSoftirq, if over { Then::SoftirqRound } else { Then::Softirq })
     }
 
-    /// The next packet of the CPU's backlog. A queue that has used up its weight is looked at again in another round; the
-    /// limit of 300 packets a round is one of all queues, and on the loopback interface there is no other one.
+    /// The next packet of the CPU's backlog or of its ring. Who has used up the weight of a queue is looked at again in another round. The
+    /// two queues of a CPU count as one, so the limit of 300 packets that all queues have in a round is never met.
     ///
     /// Kernel: dev.c net_rx_action(), napi_poll(), process_backlog(), v4.12–
     fn net_rx_action(&mut self, cpu: CpuId, quota: u32) -> Next {
@@ -180,8 +182,11 @@ impl Simulation {
             row.serving().net_rx = None;
             return self.go_on(cpu, Then::Softirq);
         }
-        let Some(packet) = row.backlog.pop() else {
+        let Some(packet) = row.backlog.pop().or_else(|| row.ring.poll(self.now)) else {
             row.serving().net_rx = None;
+            if let Some(at) = row.ring.complete() {
+                self.arm_timer_at(cpu, Timer::Nic(cpu), at);
+            }
             return self.go_on(cpu, Then::Softirq);
         };
         row.serving().net_rx = Some(quota - 1);
@@ -258,6 +263,7 @@ impl Simulation {
             let section = match (tick, ipi) {
                 (true, _) => Section::SchedTick,
                 (false, true) => Section::RescheduleIpi,
+                (false, false) if self.nic_interrupts(cpu) => Section::DeviceInterrupt,
                 (false, false) => Section::HrtimerInterrupt,
             };
             self.cpus[cpu].interrupted = Some(Interrupted { since: self.now, section });
