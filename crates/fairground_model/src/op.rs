@@ -100,7 +100,7 @@ ops! {
     FaultMap "fault_map" Syscall works "A page of 4 or 64 KiB that a fault maps";
     FaultMapHuge "fault_map_huge" Syscall works "A page of 2 MiB or 1 GiB that a fault maps";
     FaultLine "fault_line" Syscall waits "A further CPU that faults on the same page at that moment: it changes the same cache line of the page's counts";
-    TasContend "tas_contend" Lock waits "A further CPU that spins for a lock of user space, when that is taken: the line of the lock goes round among them";
+    TasContend "tas_contend" Lock waits "A further CPU that spins for a lock of user space, at each look and as it is taken and released: the line of the lock goes round among them";
     KernelLock "kernel_lock" Lock works "Taking or releasing a lock of the kernel for a task (rwsem, per-CPU rwsem, mutex), without waiting and waking";
 }
 

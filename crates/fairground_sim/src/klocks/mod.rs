@@ -120,6 +120,8 @@ pub(crate) struct Klocks {
     in_use: Vec<LockId>,
     deadlocks: Vec<Deadlock>,
     hung_after: Ns,
+    /// Whether there are spin locks of user space.
+    spin_locks: bool,
     /// What was done with locks in this event, for who watches.
     events: Vec<LockEvent>,
     /// The waits of each task for all locks; empty if there are too many tasks to tell them apart.
@@ -139,6 +141,7 @@ impl Klocks {
             deadlocks: Vec::new(),
             events: Vec::with_capacity(16),
             by_task: set.tasks.iter().map(|_| LogLinear::new()).take(if told_apart { set.tasks.len() } else { 0 }).collect(),
+            spin_locks: locks.iter().any(|lock| matches!(lock.spec.kind, LockKind::Spin(_))),
             hung_after: set.hung_task_timeout.unwrap_or(HUNG_TASK_TIMEOUT),
             locks,
         }
@@ -377,6 +380,7 @@ impl Simulation {
         let locker = &mut self.klocks.lockers[task];
         (locker.held, locker.held_of_kernel) = (locker.held - 1, locker.held_of_kernel - u32::from(of_kernel));
         if let LockKind::Spin(_) = self.klocks.locks[lock].spec.kind {
+            self.count_line(cpu, lock);
             self.next_look(lock, None);
         }
         self.call_spinners(Some(lock), None);
@@ -421,6 +425,9 @@ impl Simulation {
     pub(crate) fn lock_owner_leaves(&mut self, task: TaskId) {
         if !self.klocks.spinners.is_empty() {
             self.call_spinners(None, Some(task));
+        }
+        if self.klocks.spin_locks {
+            self.spinner_leaves(task);
         }
     }
 

@@ -9,6 +9,9 @@
 //! Nobody is told of a release, so the lock goes to whoever looks first. Rounds are no events: a stretch of spinning ends where its rounds
 //! do, and a release moves the end of one stretch only, that of the spinner who looks next. If he is interrupted before he looks, the next
 //! one is found. A test-and-set that finds the lock free takes it at that instant, whoever spins.
+//!
+//! A look is a test-and-set: it needs the line of the lock alone, and gets it behind all others who spin. So a round lasts
+//! `round + others * tas_contend`, by how many others there are when a batch of rounds begins.
 
 use super::{LockMode, Op};
 use crate::cpu::{Doing, Then};
@@ -22,19 +25,30 @@ use fairground_stdx::{CpuId, Instant, LockId, Ns, TaskId};
 /// What a task knows while it waits for a spin lock, and what it has learnt.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spinner {
-    /// What is left of its rounds before it sleeps.
+    /// What is left of its batch of rounds.
     left: Ns,
+    /// How long each of these is.
+    round: Ns,
+    /// The rounds that come behind them before it sleeps.
+    more: u32,
     /// The sleep that comes next; 0: it has not slept in this wait.
     sleep: Ns,
     /// The rounds before a sleep that it has learnt; 0: nothing yet.
     rounds: u32,
+    /// It was taken off its CPU between two looks.
+    off_cpu: bool,
     /// The CPU time that it has spun in all, for all locks.
     pub(super) spun: Ns,
 }
 
-/// How long it is until the next look of somebody who has so much left of its rounds: 0 at the border of two.
-fn until_look(left: Ns, round: Ns) -> Ns {
-    Ns(left.0 % round.0)
+/// Rounds of one length: then it is asked again how many others spin.
+const BATCH: u32 = 16;
+
+impl Spinner {
+    /// How long it is until its next look, if it has so much left of its batch: 0 at the border of two rounds.
+    fn until_look(&self, left: Ns) -> Ns {
+        Ns(left.0 % self.round.0)
+    }
 }
 
 /// So long somebody waits before a spin lock counts as one that is not given back: far beyond any hold without the kernel.
@@ -101,11 +115,24 @@ impl Simulation {
     fn begin_to_spin(&mut self, cpu: CpuId, task: TaskId, lock: LockId) -> Next {
         let spec = self.spin_spec(lock);
         let spinner = &mut self.klocks.lockers[task].spinner;
-        spinner.left = Ns(spec.round.0.saturating_mul(u64::from(spec.rounds_of(spinner.rounds))));
+        spinner.more = spec.rounds_of(spinner.rounds);
+        self.begin_batch(cpu, task, lock);
         self.klocks.locks[lock].spinning += 1;
         (self.tasks[task].want, self.tasks[task].mode) = (Want::Spin { lock }, Mode::User);
         self.tasks[task].gives_way = GaveWay::InUser;
         self.pay(cpu, Section::Syscall, Then::GoOn)
+    }
+
+    /// The next rounds: all that are left, if others do not make them longer. The task itself is not counted among those who spin.
+    fn begin_batch(&mut self, cpu: CpuId, task: TaskId, lock: LockId) {
+        let others = u64::from(self.klocks.locks[lock].spinning);
+        let line_ps = self.cpus[cpu].meter.price_ps(Op::TasContend);
+        let round = self.spin_spec(lock).round;
+        let spinner = &mut self.klocks.lockers[task].spinner;
+        let rounds = if line_ps == 0 { spinner.more } else { spinner.more.min(BATCH) };
+        spinner.more -= rounds;
+        spinner.round = Ns(round.0.saturating_add(line_ps.saturating_mul(others) / 1000));
+        spinner.left = Ns(spinner.round.0.saturating_mul(u64::from(rounds)));
     }
 
     /// The lock is free, and its test-and-set goes well. The line of the lock comes to it past all who spin.
@@ -113,19 +140,37 @@ impl Simulation {
         let asker = self.asker(cpu, task, lock, LockMode::Write);
         let klock = &mut self.klocks.locks[lock];
         klock.look_again(&asker);
-        let others = u64::from(klock.spinning);
         self.klocks.has_got(task, lock, LockMode::Write, self.now);
         self.count_lock(cpu, lock);
-        self.cpus[cpu].meter.count_n(Op::TasContend, others);
+        self.count_line(cpu, lock);
         self.tasks[task].want = Want::Nothing;
         self.pay(cpu, Section::Syscall, self.without_entry(task))
     }
 
+    /// Who takes or releases a lock needs its line, behind all who spin.
+    pub(super) fn count_line(&mut self, cpu: CpuId, lock: LockId) {
+        self.cpus[cpu].meter.count_n(Op::TasContend, u64::from(self.klocks.locks[lock].spinning));
+    }
+
+    /// A task leaves its CPU: if it spins, it does so no longer.
+    pub(super) fn spinner_leaves(&mut self, task: TaskId) {
+        let spinner = &mut self.klocks.lockers[task].spinner;
+        if let Want::Spin { lock } = self.tasks[task].want
+            && !spinner.off_cpu
+        {
+            spinner.off_cpu = true;
+            self.klocks.locks[lock].spinning -= 1;
+        }
+    }
+
     /// A task that spins goes on: it looks at the lock, if that is what comes next.
     pub(crate) fn spin_on(&mut self, cpu: CpuId, task: TaskId, lock: LockId) -> Next {
+        if std::mem::take(&mut self.klocks.lockers[task].spinner.off_cpu) {
+            self.klocks.locks[lock].spinning += 1;
+        }
         let spec = self.spin_spec(lock);
-        let left = self.klocks.lockers[task].spinner.left;
-        if until_look(left, spec.round) > Ns::ZERO {
+        let Spinner { left, more, .. } = self.klocks.lockers[task].spinner;
+        if self.klocks.lockers[task].spinner.until_look(left) > Ns::ZERO {
             return self.compute(cpu, task, self.now);
         }
         if self.klocks.locks[lock].is_free() {
@@ -134,14 +179,17 @@ impl Simulation {
             spinner.rounds = spec.learn(spec.rounds_of(spinner.rounds), spinner.sleep > Ns::ZERO);
             return self.get_spin_lock(cpu, task, lock);
         }
-        match spec.sleep {
-            _ if left > Ns::ZERO => self.compute(cpu, task, self.now),
-            Some((first, _)) => self.back_off(cpu, task, lock, first),
-            None => {
-                self.klocks.lockers[task].spinner.left = Ns(spec.round.0.saturating_mul(u64::from(spec.rounds.1)));
-                self.compute(cpu, task, self.now)
+        if left == Ns::ZERO {
+            match spec.sleep {
+                _ if more > 0 => {}
+                Some((first, _)) => return self.back_off(cpu, task, lock, first),
+                None => self.klocks.lockers[task].spinner.more = spec.rounds.1,
             }
+            self.klocks.locks[lock].spinning -= 1;
+            self.begin_batch(cpu, task, lock);
+            self.klocks.locks[lock].spinning += 1;
         }
+        self.compute(cpu, task, self.now)
     }
 
     /// It has spun long enough, and sleeps.
@@ -173,8 +221,8 @@ impl Simulation {
 
     /// When a stretch of spinning from `from` on ends: with the rounds, or with the next look if the lock is free.
     pub(crate) fn spin_ends(&self, task: TaskId, lock: LockId, from: Instant) -> Option<u64> {
-        let left = self.klocks.lockers[task].spinner.left;
-        let time = if self.klocks.locks[lock].is_free() { until_look(left, self.spin_spec(lock).round) } else { left };
+        let spinner = &self.klocks.lockers[task].spinner;
+        let time = if self.klocks.locks[lock].is_free() { spinner.until_look(spinner.left) } else { spinner.left };
         from.ns().checked_add(time.0)
     }
 
@@ -202,7 +250,6 @@ impl Simulation {
 
     /// The lock is free: who spins for it and looks next ends its stretch there; of several at one instant who waits longest.
     pub(super) fn next_look(&mut self, lock: LockId, but: Option<CpuId>) {
-        let round = self.spin_spec(lock).round;
         let looks = self.klocks.locks[lock].queue.iter().filter_map(|waiter| {
             let task = waiter.task;
             let cpu = self.sched.task(task).cpu;
@@ -213,8 +260,8 @@ impl Simulation {
             }
             let from = own.computes_from.max(self.now);
             let done = self.now.saturating_since(own.computes_from);
-            let left = self.klocks.lockers[task].spinner.left.saturating_sub(done);
-            Some((from + until_look(left, round), cpu))
+            let spinner = &self.klocks.lockers[task].spinner;
+            Some((from + spinner.until_look(spinner.left.saturating_sub(done)), cpu))
         });
         // The queue is in the order of arrival, so the first of equals waits longest.
         let Some((at, cpu)) = looks.min_by_key(|row| row.0) else { return };

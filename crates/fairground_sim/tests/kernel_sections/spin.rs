@@ -190,3 +190,31 @@ fn it_is_taken_in_user_mode_and_given_back_before_the_end() {
     let wrong = Simulation::new(setup(set(spec(0, (1, 1), None)), 1, kernel("v6.12", "full"), 1)).err().unwrap();
     assert!(wrong.to_string().contains("lock `spin`: a round of 0"), "{wrong}");
 }
+
+/// Spinners of one lock, each with 200 rounds of 50 ns before a sleep, which a holder keeps.
+fn rounds_of(spinners: u32, line_ps: u64) -> (u64, u64) {
+    let mut set = set(spec(50, (200, 200), Some((100 * MS, 100 * MS))));
+    set.pinned("holder", 0, holds(50 * MS));
+    for cpu in 1..=spinners {
+        set.pinned("spinner", cpu, after(1000, vec![TAKE, work(5), RELEASE]));
+    }
+    let mut machine = free_machine(spinners as usize + 1, 1000);
+    machine.costs.prices_ps[Op::TasContend as usize] = line_ps;
+    let (_, simulation) = ran(set, machine, 40);
+    let report = simulation.lock_reports()[0].clone();
+    (report.spin.spun.0, report.spin.sleeps)
+}
+
+/// Model: 12 T24
+///
+/// A look needs the line of the lock, behind all others who spin. Alone: 200 rounds of 50 ns. The first of eight begins its batches of 16 with
+/// 0 others and then with 7; the others see 1 to 7 as they begin.
+#[test]
+fn rounds_last_longer_the_more_spin() {
+    assert_eq!([rounds_of(1, 0), rounds_of(1, 30_000)], [(200 * 50, 1); 2]);
+    assert_eq!(rounds_of(8, 0), (8 * 200 * 50, 8));
+    let (spun, sleeps) = rounds_of(8, 30_000);
+    let at_most = 8 * 200 * (50 + 7 * 30);
+    assert_eq!(sleeps, 8);
+    assert!((at_most * 8 / 10..at_most).contains(&spun), "{spun} of {at_most} ns");
+}

@@ -1,6 +1,6 @@
 //! A backend: it takes a statement, works on it, and answers.
 
-use super::{ANSWER, Link, STATEMENT, Script, Shared};
+use super::{ANSWER, Link, STATEMENT, Script, Shared, wal};
 use crate::param::Values;
 use fairground_model::{Arithmetic, Instr, LockMode, Mode, Program, Value};
 use fairground_stdx::Ns;
@@ -22,10 +22,8 @@ pub(super) fn code(link: &Link, shared: &Shared, script: &Script, values: &Value
         let victims = if statement == script.reads { values.count("victims") } else { 0 };
         work(&mut program, values, victims, shared);
         let is_last = statement + 1 == script.statements;
-        if let Some(commit) = script.commit.filter(|_| is_last) {
-            program.push(Instr::Enter);
-            program.push(Instr::Io { time: commit });
-            program.push(Instr::Leave);
+        if let Some(flush) = script.flush.filter(|_| is_last) {
+            wal::flush(&mut program, &shared.wal, flush);
         }
         program.push(Instr::Store { word: link.answered.into(), value: Value::Const(1) });
         program.push(Instr::Send { sock: link.answers[1], bytes: ANSWER });

@@ -1,7 +1,8 @@
-//! `pgbench`: clients of a PostgreSQL server, each with a backend of its own, over AF_UNIX sockets of one machine.
+//! `pgbench`: clients of a PostgreSQL server, each with a backend of its own, over sockets of one machine or from another.
 
 mod backend;
 mod jobs;
+mod wal;
 
 use crate::build::marker;
 use crate::param::{Param, Values};
@@ -33,18 +34,23 @@ pub(crate) const WORKLOAD: Workload = Workload {
     params: &[
         Param::count("client", (1, 4096), "1", "The number of clients; each has a backend.").short('c'),
         Param::count("jobs", (1, 4096), "1", "The number of threads of pgbench, which share the clients.").short('j'),
-        Param::cpus("cpus", "", "CPUs of the threads of pgbench, which may stand for another machine; empty: all."),
+        Param::cpus("cpus", "", "CPUs of the threads of pgbench, if they run on this machine; empty: all."),
         Param::cpus("server-cpus", "", "CPUs of the backends; empty: all."),
         Param::count("time", (1, 1_000_000), "10", "How long it runs, in seconds.").short('T'),
         Param::choice("builtin", &["simple-update", "select-only"], "simple-update", "The script.").short('b'),
-        Param::choice("host", &["socket", "localhost"], "socket", "How clients reach the server: AF_UNIX sockets or TCP.")
-            .short('h'),
+        Param::choice(
+            "host",
+            &["socket", "localhost", "remote"],
+            "socket",
+            "Where pgbench runs: beside the server over AF_UNIX sockets or TCP, or on another machine.",
+        )
+        .short('h'),
         Param::count("shared-buffers", (1, 16 << 20), "128", "shared_buffers of the server, in MiB."),
         Param::choice("pages", &["4KiB", "64KiB", "2MiB", "1GiB"], "4KiB", "The size of pages of shared memory (huge_pages)."),
         Param::count("victims", (0, 64), "2", "Buffers that a transaction takes from the free list; a guess."),
         Param::time("statement", "180us", "What a statement computes in user mode, in the mean; a guess."),
         Param::count("calls", (0, 100), "5", "System calls of a statement beside those of its socket; a guess."),
-        Param::time("commit", "1ms", "How long a transaction that writes waits for the log; a guess."),
+        Param::time("flush", "1ms", "How long it takes to write and flush the log (fsync); a guess."),
         Param::time("round", "50ns", "A round of s_lock(), from one look at the lock to the next; a guess."),
         Param::switch("batch", "The backends are of policy SCHED_BATCH."),
         Param::switch("slice-extension", "Backends ask for a slice extension (rseq) while they have the lock."),
@@ -71,16 +77,16 @@ struct Script {
     statements: u64,
     /// The number of the one that needs buffers.
     reads: u64,
-    /// How long it waits for the log at its end.
-    commit: Option<Ns>,
+    /// How long it takes to flush the log at its end.
+    flush: Option<Ns>,
 }
 
 impl Script {
     /// simple-update: BEGIN, UPDATE, SELECT, INSERT, END. select-only: SELECT.
     fn of(values: &Values) -> Script {
         match values.choice("builtin") {
-            "select-only" => Script { statements: 1, reads: 0, commit: None },
-            _ => Script { statements: 5, reads: 1, commit: Some(values.time("commit")).filter(|time| time.0 > 0) },
+            "select-only" => Script { statements: 1, reads: 0, flush: None },
+            _ => Script { statements: 5, reads: 1, flush: Some(values.time("flush")).filter(|time| time.0 > 0) },
         }
     }
 }
@@ -88,6 +94,7 @@ impl Script {
 /// What all of them share.
 struct Shared {
     lock: LockId,
+    wal: wal::Wal,
     descriptors: PoolId,
     /// The first buffer of the free list.
     first_free: WordId,
@@ -115,13 +122,15 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
     let spin = SpinSpec { round: values.time("round").max(Ns(1)), ..SpinSpec::POSTGRES };
     let shared = Shared {
         lock: set.locks.push(LockSpec::new(LOCK, LockKind::Spin(spin))),
+        wal: wal::Wal::new(&mut set),
         descriptors: set.pools.push(PoolSpec { name: "descriptors".into(), entries, entry_bytes: DESCRIPTOR_BYTES, page }),
         first_free: set.words.push(0),
         transactions: marker(&mut set, TRANSACTIONS, MarkerUnit::Count),
         latency: marker(&mut set, LATENCY, MarkerUnit::Ns),
     };
     let script = Script::of(values);
-    let kind = if values.choice("host") == "localhost" { SockKind::Stream } else { SockKind::Unix };
+    let kind = if values.choice("host") == "socket" { SockKind::Unix } else { SockKind::Stream };
+    let elsewhere = values.choice("host") == "remote";
     let answers: Vec<[SockId; 2]> = (0..jobs).map(|_| set.connect(kind)).collect();
     let mut links: Vec<Vec<Link>> = (0..jobs).map(|_| Vec::new()).collect();
     for client in 0..clients {
@@ -151,6 +160,7 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
         let program = set.programs.push(jobs::code(links, &shared, &script));
         set.tasks.push(TaskSpec {
             affinity: values.cpus("cpus"),
+            elsewhere,
             index: job as u32,
             working_set_kib: WORKING_SET_KIB,
             ..TaskSpec::new("pgbench", program)

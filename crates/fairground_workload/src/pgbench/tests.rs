@@ -44,7 +44,7 @@ fn one_statement_of_a_transaction_takes_buffers() {
     let locks = |args: &[(&str, &str)]| count(&set(args), 0, |row| matches!(row, Instr::Lock { mode: LockMode::Write, .. }));
     assert_eq!([locks(&[]), locks(&[("victims", "0")]), locks(&[("builtin", "select-only"), ("victims", "3")])], [2, 0, 3]);
     let waits = |args: &[(&str, &str)]| count(&set(args), 0, |row| matches!(row, Instr::Io { .. }));
-    assert_eq!([waits(&[]), waits(&[("commit", "0ms")]), waits(&[("builtin", "select-only")])], [1, 0, 0]);
+    assert_eq!([waits(&[]), waits(&[("flush", "0ms")]), waits(&[("builtin", "select-only")])], [1, 0, 0]);
 }
 
 #[test]
@@ -66,6 +66,9 @@ fn backends_may_be_batch_tasks_ask_for_extensions_and_be_reached_by_tcp() {
         .collect();
     assert_eq!((steps, count(&plain, 0, |row| matches!(row, Instr::SliceExt { .. }))), (vec![true, false, true, false], 0));
     let kinds = |set: &TaskSet| set.socks.iter().map(|sock| sock.kind).collect::<Vec<_>>();
+    let remote = set(&[("host", "remote")]);
+    let there: Vec<bool> = remote.tasks.iter().map(|task| task.elsewhere).collect();
+    assert_eq!((kinds(&remote), there), (vec![SockKind::Stream; 4], vec![false, true]));
     assert_eq!((kinds(&plain), kinds(&asked)), (vec![SockKind::Unix; 4], vec![SockKind::Stream; 4]));
 }
 
