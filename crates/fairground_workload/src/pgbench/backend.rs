@@ -1,6 +1,8 @@
 //! A backend: it takes a statement, works on it, and answers.
 
+use super::table_pages::MILLION;
 use super::{ANSWER, Link, STATEMENT, Script, Shared, wal};
+use crate::build::land;
 use crate::param::Values;
 use fairground_model::{Arithmetic, Instr, LockMode, Mode, Program, Value};
 use fairground_stdx::Ns;
@@ -15,12 +17,12 @@ const UNDER_LOCK: Ns = Ns(100);
 const BUFFER: u8 = 0;
 
 /// Its program.
-pub(super) fn code(link: &Link, shared: &Shared, script: &Script, values: &Values) -> Program {
+pub(super) fn code(link: &Link, shared: &Shared, script: &Script, misses: &[u32], values: &Values) -> Program {
     let mut program = Program::default();
     for statement in 0..script.statements {
         program.push(Instr::Recv { sock: link.statements[1], bytes: STATEMENT });
-        let victims = if statement == script.reads { values.count("victims") } else { 0 };
-        work(&mut program, values, victims, shared);
+        let misses = if statement == script.reads { misses } else { &[] };
+        work(&mut program, values, misses, shared);
         let is_last = statement + 1 == script.statements;
         if let Some(flush) = script.flush.filter(|_| is_last) {
             wal::flush(&mut program, &shared.wal, flush);
@@ -33,20 +35,21 @@ pub(super) fn code(link: &Link, shared: &Shared, script: &Script, values: &Value
 }
 
 /// Computing and system calls in turn. A stretch of computing is drawn between two and four thirds of its mean. Buffers are taken one after
-/// another from the middle on, each behind a stretch of its own.
-fn work(program: &mut Program, values: &Values, victims: u64, shared: &Shared) {
+/// another from the middle on, each behind a stretch of its own. `misses`: the chance of each that its page is not in memory, of a million.
+fn work(program: &mut Program, values: &Values, misses: &[u32], shared: &Shared) {
     let stretches = values.count("calls") + 1;
     let mean = values.time("statement").0 / stretches;
     let (low, high) = (Ns((mean * 2 / 3).max(1)), Ns((mean * 4 / 3).max(1)));
     for stretch in 0..stretches {
         program.push(Instr::RunBetween { low, high, mode: Mode::User });
-        let here = (0..victims).filter(|victim| (stretches / 2 + victim) % stretches == stretch);
-        here.for_each(|_| {
+        for (_, &chance) in (0..).zip(misses).filter(|row| row.1 > &0 && (stretches / 2 + row.0) % stretches == stretch) {
+            let skip = program.push(Instr::JumpByChance { hits: MILLION - chance, of: MILLION, to: 0 });
             extend(program, values, true);
             victim(program, shared);
             extend(program, values, false);
             call(program, PREAD);
-        });
+            land(program, skip);
+        }
         if stretch + 1 < stretches {
             call(program, CALL);
         }

@@ -2,6 +2,7 @@
 
 mod backend;
 mod jobs;
+mod table_pages;
 mod wal;
 
 use crate::build::marker;
@@ -47,7 +48,14 @@ pub(crate) const WORKLOAD: Workload = Workload {
         .short('h'),
         Param::count("shared-buffers", (1, 16 << 20), "128", "shared_buffers of the server, in MiB."),
         Param::choice("pages", &["4KiB", "64KiB", "2MiB", "1GiB"], "4KiB", "The size of pages of shared memory (huge_pages)."),
-        Param::count("victims", (0, 64), "2", "Buffers that a transaction takes from the free list; a guess."),
+        Param::count("scale", (1, 1_000_000), "1", "The scale factor of the tables: so many times 100,000 accounts.").short('s'),
+        Param::count("fillfactor", (10, 100), "100", "How full pages of accounts are, in percent.").short('F'),
+        Param::count(
+            "after",
+            (0, 1_000_000_000_000),
+            "1000000000000",
+            "Transactions since the server started: they have read pages. By default all are in memory.",
+        ),
         Param::time("statement", "180us", "What a statement computes in user mode, in the mean; a guess."),
         Param::count("calls", (0, 100), "5", "System calls of a statement beside those of its socket; a guess."),
         Param::time("flush", "1ms", "How long it takes to write and flush the log (fsync); a guess."),
@@ -129,6 +137,7 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
         latency: marker(&mut set, LATENCY, MarkerUnit::Ns),
     };
     let script = Script::of(values);
+    let misses = table_pages::misses(values.count("scale"), values.count("fillfactor"), values.count("after"), entries);
     let kind = if values.choice("host") == "socket" { SockKind::Unix } else { SockKind::Stream };
     let elsewhere = values.choice("host") == "remote";
     let answers: Vec<[SockId; 2]> = (0..jobs).map(|_| set.connect(kind)).collect();
@@ -143,7 +152,7 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
             sent: set.words.push(0),
             began: set.words.push(0),
         };
-        let code = backend::code(&link, &shared, &script, values);
+        let code = backend::code(&link, &shared, &script, &misses, values);
         let program = set.programs.push(code);
         let policy = if values.switch("batch") { Policy::Batch } else { Policy::Normal };
         set.tasks.push(TaskSpec {
