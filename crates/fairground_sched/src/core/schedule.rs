@@ -49,6 +49,11 @@ impl Leaving {
     pub fn found_nothing(&self) -> bool {
         self.picked.is_none() && self.moving.is_none()
     }
+
+    /// Whether it is the idle task.
+    pub(crate) fn is_from_idle(&self) -> bool {
+        self.prev.is_none() && !self.from_stopper
+    }
 }
 
 /// Whether a task may go on in user mode.
@@ -214,8 +219,8 @@ impl Sched {
     ///
     /// Kernel: core.c __schedule() from pick_next_task() on, v4.12–
     pub(crate) fn switch_to(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
-        let Leaving { prev, prev_state, moving, stays_idle, from_stopper, .. } = leaving;
-        let from_idle = prev.is_none() && !from_stopper;
+        let Leaving { prev, prev_state, moving, stays_idle, .. } = leaving;
+        let from_idle = leaving.is_from_idle();
         if from_idle && (next.is_some() || self.rqs[cx.cpu].stop_running) {
             self.put_prev_task_idle(cx);
         }

@@ -158,20 +158,27 @@ impl Sched {
         }
     }
 
-    /// A CPU that was idle gets a task: what idle time there was counts as time of the fair class.
+    /// The stopper of a CPU runs from now on.
+    pub(crate) fn dl_server_sees_stopper(&mut self, cpu: CpuId) {
+        if self.dl_root.serves {
+            self.rqs[cpu].dl.stopper_since = self.rqs[cpu].clocks.clock_task;
+        }
+    }
+
+    /// A CPU without tasks gets one: the time since what runs there was accounted counts as time of the fair class. That is idle time,
+    /// or that of a stopper which is about to leave: it is accounted as it is put down, after the newidle balance.
     ///
     /// Kernel: deadline.c dl_server_update_idle_time(), v6.12–
     pub(crate) fn dl_server_update_idle_time(&mut self, cpu: CpuId) {
         let rq = &mut self.rqs[cpu];
-        if !self.dl_root.serves || rq.curr.is_some() || rq.stop_running {
-            return;
-        }
-        let server = &mut rq.dl.server;
-        if server.runtime < 0 {
+        // A task that goes to sleep was accounted within this schedule().
+        if !self.dl_root.serves || rq.curr.is_some() || rq.dl.server.runtime < 0 {
             return;
         }
         let now = rq.clocks.clock_task;
-        let idle = now.saturating_sub(std::mem::replace(&mut rq.dl.idle_since, now));
+        let since = if rq.stop_running { &mut rq.dl.stopper_since } else { &mut rq.dl.idle_since };
+        let idle = now.saturating_sub(std::mem::replace(since, now));
+        let server = &mut rq.dl.server;
         server.runtime -= idle as i64;
         if server.runtime < 0 {
             (server.defer_running, server.runtime) = (false, 0);

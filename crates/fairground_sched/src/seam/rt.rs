@@ -42,6 +42,14 @@ seams! {
     }
     history { v(4, 12) => First, v(5, 11) => Turns, }
 
+    /// Which overloaded CPUs the round of RT_PUSH_IPI comes to.
+    PushReach = push_reach {
+        All "all" "All of them, and so the one that hands the round on to itself once more if it is still overloaded.",
+        Others "others" "All but the one that hands the round on.",
+    }
+    // v7.0; before in stable kernels, read in 6.1.187, 6.12.107 and 6.18.15. 5.10.223 has the first.
+    history { v(4, 12) => All, v(6, 1) => Others, v(6, 2) => All, v(6, 12) => Others, v(6, 13) => All, v(6, 18) => Others, }
+
     /// When others may look at a CPU for real-time or deadline tasks that wait there, and when it pushes any.
     PushOverload = push_overload {
         NrMigratory "nr-migratory" "When two tasks of the class or more are queued, and one of them, be it the running one, may run elsewhere.",
