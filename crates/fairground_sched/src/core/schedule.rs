@@ -224,6 +224,9 @@ impl Sched {
         if from_idle && (next.is_some() || self.rqs[cx.cpu].stop_running) {
             self.put_prev_task_idle(cx);
         }
+        if from_idle && next.is_some() {
+            self.dl_server_update_idle(cx, cx.cpu);
+        }
         if !stays_idle {
             self.put_prev_set_next_task(cx, prev, next);
             self.hrtick_at_pick(cx, prev, next);
@@ -236,9 +239,6 @@ impl Sched {
         (rq.need_resched, rq.need_resched_lazy, rq.last_seen_need_resched) = (false, false, 0);
         if self.profile.clock_skip == ClockSkip::WholeCall {
             rq.clock_skip = Default::default();
-        }
-        if from_idle && next.is_some() {
-            self.dl_server_update_idle_time(cx.cpu);
         }
         if prev != next {
             self.context_switch(cx, prev, prev_state, next);

@@ -72,7 +72,7 @@ impl Sched {
     pub fn schedule_stopper(&mut self, cx: &mut Ctx<'_, '_>, leaving: Option<Leaving>) -> Switch {
         let leaving = leaving.unwrap_or_else(|| self.leave_cpu(cx));
         if leaving.is_from_idle() {
-            self.dl_server_update_idle_time(cx.cpu);
+            self.dl_server_update_idle(cx, cx.cpu);
         }
         self.dl_server_sees_stopper(cx.cpu);
         let rq = &mut self.rqs[cx.cpu];
