@@ -126,7 +126,15 @@ impl Sched {
         }
         let from_above = self.rqs[cx.cpu].stop_running || leaving.prev.is_some_and(|prev| !self.is_fair(prev));
         let picks_only = from_above && self.cfs_rq(cx.cpu).nr_running > 0;
-        Leaving { picked: self.pick_task(cx), picks_only, ..leaving }
+        Leaving { picked: self.pick_unless_idle(cx, &leaving), picks_only, ..leaving }
+    }
+
+    /// Who runs next. A CPU that idles on is not asked, so a server without tasks stays where it is.
+    fn pick_unless_idle(&mut self, cx: &mut Ctx<'_, '_>, leaving: &Leaving) -> Option<TaskId> {
+        if leaving.stays_idle && self.rqs[cx.cpu].nr_counted() == 0 {
+            return None;
+        }
+        self.pick_task(cx)
     }
 
     /// Tells of a fair task that can go on and that schedule() will account for no time, though the clock was read.
@@ -150,7 +158,7 @@ impl Sched {
         let next = match leaving.picked {
             Some(task) => Some(task),
             None => {
-                let picked = self.pick_task(cx);
+                let picked = self.pick_unless_idle(cx, &leaving);
                 // After a task of a higher class balance comes before the pick, and only once (v5.4–).
                 let balances_in_pick = !self.rqs[cx.cpu].stop_running && leaving.prev.is_none_or(|prev| self.is_fair(prev));
                 if picked.is_none() && found && balances_in_pick && self.wants_newidle_balance(cx.cpu, &leaving) {
