@@ -1,5 +1,7 @@
 //! Worked examples of section 12, and admission.
 
+mod server;
+
 use super::entity::DlEntity;
 use super::{Refused, entity};
 use crate::Profile;
