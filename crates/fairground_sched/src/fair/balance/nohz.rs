@@ -153,7 +153,7 @@ impl Sched {
     }
 
     /// Whether a busy CPU has something that idle ones should take off it.
-    fn wants_idle_help(&self, cpu: CpuId) -> bool {
+    pub(super) fn wants_idle_help(&self, cpu: CpuId) -> bool {
         let (rq, domains) = (&self.rqs[cpu], &self.topology.cpus[cpu]);
         let rule = self.profile.nohz_balance;
         if rq.nr_counted() >= 2 || (rule == NohzBalance::Stats && rq.lb.misfit_task_load > 0) {
