@@ -103,6 +103,8 @@ pub enum Wake {
     Task,
     /// By the running task, which is about to sleep.
     Sync,
+    /// By the running task, which ends: its parent is told.
+    Exits,
 }
 
 /// Why a CPU is to choose.

@@ -191,7 +191,9 @@ impl Sched {
                 format!("quota of {tg:?} came or went unseen")
             })?;
             let stopped = self.pelt_stopped(id);
-            hold(!stopped || !queue.on_list, || format!("{id:?} stands still and is on the list of its CPU"))?;
+            hold(!stopped || !queue.on_list || self.lists_throttled(), || {
+                format!("{id:?} stands still and is on the list of its CPU")
+            })?;
             hold(!stopped || count > 0, || format!("{id:?} stands still, and nothing above it is throttled"))?;
             hold(count > 0 || self.limbo(id).next().is_none(), || format!("{id:?} has tasks in limbo and is not throttled"))?;
         }

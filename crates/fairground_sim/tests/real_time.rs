@@ -7,7 +7,7 @@ use crate::common::quota::{HOG, shares, simulation};
 use crate::common::{Build, MS, cpu, profile, repeat, run_to, sleep, work};
 use expect_test::expect;
 use fairground_model::{Change, Instr, Op, Policy, Reason, RtPriority, Start, TaskSet};
-use fairground_sched::seam::PushOverload;
+use fairground_sched::seam::{PushOverload, PushReach};
 use fairground_sim::Simulation;
 use fairground_stdx::{CpuMask, Instant, Ns, TaskId};
 
@@ -292,10 +292,12 @@ fn a_cpu_whose_priority_drops_pulls_what_waits_elsewhere() {
         let (pushed, more_ipis) = moved(name, "RT_PUSH_IPI", Reason::MigrateRtPush);
         assert_eq!(pushed, [(20_000, true, 1)], "{name}");
         // One to the CPU that pushes, one back so that the task is run. From v6.7 on the CPU that has got it is overloaded until it
-        // looks: the round comes by there, and once more, as somebody had asked since the round began.
-        let round = match profile(name).push_overload {
-            PushOverload::NrMigratory => 0,
-            PushOverload::Pushable => 2,
+        // looks: the round comes by there, and once more, as somebody had asked since the round began, but not where it passes over
+        // the CPU that hands it on.
+        let round = match (profile(name).push_overload, profile(name).push_reach) {
+            (PushOverload::NrMigratory, _) => 0,
+            (PushOverload::Pushable, PushReach::All) => 2,
+            (PushOverload::Pushable, PushReach::Others) => 1,
         };
         assert_eq!(more_ipis, ipis + 2 + round, "{name}");
         assert_eq!(moved(name, "RT_PUSH_IPI", Reason::MigrateRtPull).0, []);
@@ -318,10 +320,11 @@ fn a_cpu_is_asked_in_vain_where_the_running_task_makes_it_overloaded() {
             run_to(&mut simulation, 50_000);
             simulation.op_total(Op::IpiSend)
         };
-        // Twice, since the first ask is one that has come since the last round.
-        let in_vain = match profile(name).push_overload {
-            PushOverload::NrMigratory => 2,
-            PushOverload::Pushable => 0,
+        // Twice, since the first ask is one that has come since the last round; once where the CPU does not ask itself again.
+        let in_vain = match (profile(name).push_overload, profile(name).push_reach) {
+            (PushOverload::NrMigratory, PushReach::All) => 2,
+            (PushOverload::NrMigratory, PushReach::Others) => 1,
+            (PushOverload::Pushable, _) => 0,
         };
         assert_eq!(ipis("RT_PUSH_IPI"), ipis("NO_RT_PUSH_IPI") + in_vain, "{name}");
     }

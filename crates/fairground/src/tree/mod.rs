@@ -381,6 +381,7 @@ impl LeadingCore for TreeCore {
                 let number = self.number(wakee)?;
                 let how = match flags.context {
                     WakeContext::Hardirq | WakeContext::Softirq => Wake::Timer,
+                    WakeContext::Task if flags.sync && ours.exits(site.cpu) => Wake::Exits,
                     WakeContext::Task if flags.sync => Wake::Sync,
                     WakeContext::Task => Wake::Task,
                 };

@@ -17,8 +17,10 @@ impl Sched {
     pub fn set_user_nice(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, nice: i8) {
         let old = self.tasks[task].prio();
         if !self.is_fair(task) {
-            // It counts when the task is a fair one again.
-            self.tasks[task].nice = nice;
+            // It counts when the task is a fair one again, but the clock is read.
+            if std::mem::replace(&mut self.tasks[task].nice, nice) != nice {
+                self.update_clock_of(cx, task);
+            }
             return;
         }
         if self.tasks[task].nice != nice && self.change_weight(cx, task, |row| row.nice = nice) {

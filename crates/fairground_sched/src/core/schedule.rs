@@ -49,6 +49,11 @@ impl Leaving {
     pub fn found_nothing(&self) -> bool {
         self.picked.is_none() && self.moving.is_none()
     }
+
+    /// Whether it is the idle task.
+    pub(crate) fn is_from_idle(&self) -> bool {
+        self.prev.is_none() && !self.from_stopper
+    }
 }
 
 /// Whether a task may go on in user mode.
@@ -121,7 +126,15 @@ impl Sched {
         }
         let from_above = self.rqs[cx.cpu].stop_running || leaving.prev.is_some_and(|prev| !self.is_fair(prev));
         let picks_only = from_above && self.cfs_rq(cx.cpu).nr_running > 0;
-        Leaving { picked: self.pick_task(cx), picks_only, ..leaving }
+        Leaving { picked: self.pick_unless_idle(cx, &leaving), picks_only, ..leaving }
+    }
+
+    /// Who runs next. A CPU that idles on is not asked, so a server without tasks stays where it is.
+    fn pick_unless_idle(&mut self, cx: &mut Ctx<'_, '_>, leaving: &Leaving) -> Option<TaskId> {
+        if leaving.stays_idle && self.rqs[cx.cpu].nr_counted() == 0 {
+            return None;
+        }
+        self.pick_task(cx)
     }
 
     /// Tells of a fair task that can go on and that schedule() will account for no time, though the clock was read.
@@ -145,7 +158,7 @@ impl Sched {
         let next = match leaving.picked {
             Some(task) => Some(task),
             None => {
-                let picked = self.pick_task(cx);
+                let picked = self.pick_unless_idle(cx, &leaving);
                 // After a task of a higher class balance comes before the pick, and only once (v5.4–).
                 let balances_in_pick = !self.rqs[cx.cpu].stop_running && leaving.prev.is_none_or(|prev| self.is_fair(prev));
                 if picked.is_none() && found && balances_in_pick && self.wants_newidle_balance(cx.cpu, &leaving) {
@@ -214,10 +227,13 @@ impl Sched {
     ///
     /// Kernel: core.c __schedule() from pick_next_task() on, v4.12–
     pub(crate) fn switch_to(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
-        let Leaving { prev, prev_state, moving, stays_idle, from_stopper, .. } = leaving;
-        let from_idle = prev.is_none() && !from_stopper;
+        let Leaving { prev, prev_state, moving, stays_idle, .. } = leaving;
+        let from_idle = leaving.is_from_idle();
         if from_idle && (next.is_some() || self.rqs[cx.cpu].stop_running) {
             self.put_prev_task_idle(cx);
+        }
+        if from_idle && next.is_some() {
+            self.dl_server_update_idle(cx, cx.cpu);
         }
         if !stays_idle {
             self.put_prev_set_next_task(cx, prev, next);
@@ -231,9 +247,6 @@ impl Sched {
         (rq.need_resched, rq.need_resched_lazy, rq.last_seen_need_resched) = (false, false, 0);
         if self.profile.clock_skip == ClockSkip::WholeCall {
             rq.clock_skip = Default::default();
-        }
-        if from_idle && next.is_some() {
-            self.dl_server_update_idle_time(cx.cpu);
         }
         if prev != next {
             self.context_switch(cx, prev, prev_state, next);

@@ -71,7 +71,10 @@ impl Sched {
     /// Kernel: core.c __schedule() with stop_task.c pick_next_task_stop(), v4.12–
     pub fn schedule_stopper(&mut self, cx: &mut Ctx<'_, '_>, leaving: Option<Leaving>) -> Switch {
         let leaving = leaving.unwrap_or_else(|| self.leave_cpu(cx));
-        self.dl_server_update_idle_time(cx.cpu);
+        if leaving.is_from_idle() {
+            self.dl_server_update_idle(cx, cx.cpu);
+        }
+        self.dl_server_sees_stopper(cx.cpu);
         let rq = &mut self.rqs[cx.cpu];
         (rq.stop_running, rq.stopper_queued, rq.lb.newidle_found) = (true, true, false);
         self.note_idleness(cx.cpu);

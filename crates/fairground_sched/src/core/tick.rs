@@ -31,6 +31,8 @@ impl Sched {
                 self.update_misfit_status(cx, cpu, Some(task));
                 self.update_overutilized_status(cpu);
             }
+        } else {
+            self.task_tick_idle(cx);
         }
         if self.profile.feats.has(Feat::LATENCY_WARN) {
             self.cpu_resched_latency(cx);

@@ -213,7 +213,9 @@ impl Sched {
         let rt = self.tunables.rt;
         let ratio = rt.runtime_ns.map_or(BW_UNIT, |runtime| to_ratio(runtime, rt.period_ns)) >> (BW_SHIFT - RATIO_SHIFT);
         let limit_bw = limit_bw(rt);
-        let server = if self.profile.rt_bandwidth == RtBandwidth::FairServer { FAIR_SERVER_BW as i64 } else { 0 };
+        // Each CPU's server is a grant by itself, which all CPUs share, rounded down.
+        let (has_servers, cpus) = (self.profile.rt_bandwidth == RtBandwidth::FairServer, self.rqs.len() as u64);
+        let server = if has_servers { (FAIR_SERVER_BW / cpus * cpus) as i64 } else { 0 };
         let extra = (limit_bw as i64 - self.dl_root.per_cpu - server).max(0) as u64;
         let unused = dl.this_bw - dl.running_bw + extra;
         match rule {

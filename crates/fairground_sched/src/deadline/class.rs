@@ -3,7 +3,7 @@
 use super::{DlRq, DlSe};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{DlHrtick, RtBandwidth};
+use crate::seam::{DlHrtick, FairServerIdle, RtBandwidth};
 use fairground_model::Reason;
 use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, Ns, TaskId};
@@ -35,9 +35,17 @@ impl Sched {
         } else if !self.dl(se).yielded {
             return;
         }
-        let entity = self.dl(se);
+        let idle = self.rqs[self.dl_cpu(se)].idle();
+        let entity = self.dl_mut(se);
+        entity.defer_idle &= idle;
         if entity.defer && entity.throttled && entity.runtime <= 0 {
-            return self.begin_next_period(cx, se);
+            if entity.defer_idle {
+                entity.runtime = 0;
+                return;
+            }
+            self.begin_next_period(cx, se);
+            self.dl_mut(se).defer_idle = idle && self.profile.fair_server_idle == FairServerIdle::Accounted;
+            return;
         }
         if entity.runtime <= 0 || entity.yielded {
             self.throttle_dl(cx, se);

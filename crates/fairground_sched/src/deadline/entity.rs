@@ -7,6 +7,7 @@
 //! replenish    while runtime <= 0: deadline += P, runtime += Q
 //! ```
 
+use crate::seam::FairServerWake;
 use fairground_model::{DlParams, Policy};
 use fairground_stdx::Instant;
 
@@ -54,6 +55,8 @@ pub(crate) struct DlEntity {
     pub(super) defer_running: bool,
     /// A server: fair tasks are queued.
     pub(super) active: bool,
+    /// A server: the CPU has idled through a period of it, and idles still.
+    pub(super) defer_idle: bool,
     /// Its share counts in what admission has granted.
     pub(super) admitted: bool,
     /// What the share of each CPU became smaller by then, in 2^-20.
@@ -148,20 +151,19 @@ impl DlEntity {
     }
 
     /// It wakes up: it goes on with what it has if that is no more than its share. `revises`: with a deadline before the period,
-    /// what it has is cut to its share where a new period would give it more. `revises_server`: so has a server that runs in this
-    /// period, and one that begins a new period is put off.
+    /// what it has is cut to its share where a new period would give it more. `server`: what a server does then.
     ///
     /// Kernel: deadline.c update_dl_entity(), update_dl_revised_wakeup(), v4.12–
-    pub(super) fn wake(&mut self, now: u64, revises: bool, revises_server: bool) {
+    pub(super) fn wake(&mut self, now: u64, revises: bool, server: FairServerWake) {
         let past = self.deadline < now;
         if past || self.overflows(now) {
-            let serves_on = revises_server && self.defer_running;
+            let serves_on = server == FairServerWake::Share && self.defer_running;
             if revises && !past && (!self.is_implicit() || serves_on) {
                 let laxity = self.deadline - now;
                 self.runtime = (self.dl_density.wrapping_mul(laxity) >> BW_SHIFT) as i64;
                 return;
             }
-            self.defer_running &= !revises_server;
+            self.defer_running &= server == FairServerWake::New;
             self.begin_period(now);
         } else if self.defer && !self.defer_running {
             (self.throttled, self.defer_armed) = (true, true);

@@ -68,6 +68,8 @@ pub(crate) struct DlRq {
     server: DlEntity,
     /// The task clock up to which idle time was accounted, while the CPU is idle.
     idle_since: u64,
+    /// That at which its stopper began.
+    stopper_since: u64,
 }
 
 impl DlRq {

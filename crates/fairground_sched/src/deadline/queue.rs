@@ -4,7 +4,7 @@ use super::{DlSe, entity::DlEntity};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::seam::{DlBandwidth, ServerCounts};
+use crate::seam::{DlBandwidth, FairServerLate, ServerCounts};
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, TaskId};
 
@@ -71,10 +71,10 @@ impl Sched {
             return;
         }
         let revises = self.profile.dl_bandwidth != DlBandwidth::WallTime;
-        let outlasts = self.profile.fair_server_stop.outlasts_tasks();
+        let server = self.profile.fair_server_wake;
         let entity = self.dl_mut(se);
         match comes {
-            Comes::Wakes => entity.wake(now, revises, outlasts),
+            Comes::Wakes => entity.wake(now, revises, server),
             Comes::Replenished => self.replenish_dl_entity(cx, se),
             Comes::Restored if entity.deadline < now => entity.setup_new(now),
             Comes::Restored | Comes::Moved => {}
@@ -166,7 +166,14 @@ impl Sched {
         if !self.start_dl_timer(cx, se) {
             match se {
                 DlSe::Task(task) => self.queue_dl_task(cx, task, Comes::Replenished),
-                DlSe::FairServer(_) => self.enqueue_dl_entity(cx, se, Comes::Replenished),
+                DlSe::FairServer(_) if self.profile.fair_server_late == FairServerLate::Queued => {
+                    self.enqueue_dl_entity(cx, se, Comes::Replenished);
+                }
+                DlSe::FairServer(_) => {
+                    let now = self.rqs[cpu].clocks.clock;
+                    self.dl_mut(se).begin_period(now);
+                    self.start_dl_timer(cx, se);
+                }
             }
         }
         if self.rqs[cpu].dl.queue.first().is_none_or(|row| row.1 != se) {

@@ -16,7 +16,7 @@ use super::DlSe;
 use super::queue::Comes;
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::RtBandwidth;
+use crate::seam::{FairServerIdle, RtBandwidth};
 use fairground_model::{DlParams, GovernorKind, Policy};
 use fairground_stdx::{CpuId, Ns};
 
@@ -83,8 +83,8 @@ impl Sched {
     #[inline]
     pub(crate) fn fair_task_comes(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         if self.dl_root.serves && self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running == 1 {
-            if self.rqs[cpu].nr_counted() == 0 {
-                self.dl_server_update_idle_time(cpu);
+            if self.rqs[cpu].nr_counted() == 0 && self.profile.fair_server_idle == FairServerIdle::Discounted {
+                self.discount_idle_time(cpu);
             }
             self.fair_server_follows(cx, cpu);
         }
@@ -105,6 +105,7 @@ impl Sched {
         let has_tasks = self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running > 0;
         match (has_tasks, self.rqs[cpu].dl.server.active) {
             (true, false) => self.dl_server_start(cx, cpu),
+            (true, true) => self.rqs[cpu].dl.server.defer_idle = false,
             (false, true) if !self.profile.fair_server_stop.outlasts_tasks() => self.dl_server_stop(cx, cpu),
             _ => {}
         }
@@ -113,6 +114,9 @@ impl Sched {
     /// Kernel: deadline.c dl_server_start(), v6.12–
     fn dl_server_start(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let se = DlSe::FairServer(cpu);
+        if self.profile.fair_server_idle == FairServerIdle::Accounted {
+            self.update_curr_of_cpu(cx, cpu);
+        }
         self.rqs[cpu].dl.server.active = true;
         self.enqueue_dl_entity(cx, se, Comes::Wakes);
         let deadline = self.rqs[cpu].dl.server.deadline;
@@ -126,7 +130,7 @@ impl Sched {
         self.task_non_contending(cx, se, false);
         self.cancel_dl_timer(cx, se);
         let server = &mut self.rqs[cpu].dl.server;
-        (server.defer_armed, server.throttled, server.active) = (false, false, false);
+        (server.defer_armed, server.throttled, server.defer_idle, server.active) = (false, false, false, false);
     }
 
     /// A fair task has run, through the server or not: both count.
@@ -158,20 +162,64 @@ impl Sched {
         }
     }
 
-    /// A CPU that was idle gets a task: what idle time there was counts as time of the fair class.
-    ///
-    /// Kernel: deadline.c dl_server_update_idle_time(), v6.12–
-    pub(crate) fn dl_server_update_idle_time(&mut self, cpu: CpuId) {
-        let rq = &mut self.rqs[cpu];
-        if !self.dl_root.serves || rq.curr.is_some() || rq.stop_running {
-            return;
+    /// The stopper of a CPU runs from now on.
+    pub(crate) fn dl_server_sees_stopper(&mut self, cpu: CpuId) {
+        if self.dl_root.serves {
+            self.rqs[cpu].dl.stopper_since = self.rqs[cpu].clocks.clock_task;
         }
-        let server = &mut rq.dl.server;
-        if server.runtime < 0 {
+    }
+
+    /// The idle time of a CPU so far counts for its server: a tick looks, or a task comes.
+    ///
+    /// Kernel: idle.c put_prev_task_idle(), v6.12–; task_tick_idle(), update_curr_idle(), v6.19–
+    pub(crate) fn dl_server_update_idle(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        match self.profile.fair_server_idle {
+            FairServerIdle::Discounted => self.discount_idle_time(cpu),
+            FairServerIdle::Accounted if self.dl_root.serves && !self.rqs[cpu].stop_running => {
+                let rq = &mut self.rqs[cpu];
+                let now = rq.clocks.clock_task;
+                let idle = now.saturating_sub(std::mem::replace(&mut rq.dl.idle_since, now));
+                self.dl_server_update(cx, cpu, Ns(idle));
+            }
+            FairServerIdle::Accounted => {}
+        }
+    }
+
+    /// The tick of a CPU that idles.
+    ///
+    /// Kernel: idle.c task_tick_idle(), v6.19–
+    pub(crate) fn task_tick_idle(&mut self, cx: &mut Ctx<'_, '_>) {
+        if self.profile.fair_server_idle == FairServerIdle::Accounted {
+            self.dl_server_update_idle(cx, cx.cpu);
+        }
+    }
+
+    /// Accounts what runs on a CPU, of a fair task the task alone.
+    ///
+    /// Kernel: sched.h struct sched_class update_curr(), called from deadline.c, v6.19–
+    pub(super) fn update_curr_of_cpu(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        match self.rqs[cpu].curr {
+            Some(curr) if self.is_rt(curr) => self.update_curr_rt(cx, cpu),
+            Some(curr) if self.is_dl(curr) => self.update_curr_dl(cx, cpu),
+            Some(curr) => self.update_curr(cx, self.se(curr).cfs_rq),
+            None => self.dl_server_update_idle(cx, cpu),
+        }
+    }
+
+    /// A CPU without tasks gets one: the time since what runs there was accounted counts as time of the fair class. That is idle time,
+    /// or that of a stopper which is about to leave: it is accounted as it is put down, after the newidle balance.
+    ///
+    /// Kernel: deadline.c dl_server_update_idle_time(), v6.12–v6.18
+    fn discount_idle_time(&mut self, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu];
+        // A task that goes to sleep was accounted within this schedule().
+        if !self.dl_root.serves || rq.curr.is_some() || rq.dl.server.runtime < 0 {
             return;
         }
         let now = rq.clocks.clock_task;
-        let idle = now.saturating_sub(std::mem::replace(&mut rq.dl.idle_since, now));
+        let since = if rq.stop_running { &mut rq.dl.stopper_since } else { &mut rq.dl.idle_since };
+        let idle = now.saturating_sub(std::mem::replace(since, now));
+        let server = &mut rq.dl.server;
         server.runtime -= idle as i64;
         if server.runtime < 0 {
             (server.defer_running, server.runtime) = (false, 0);

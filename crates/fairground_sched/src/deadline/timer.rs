@@ -4,6 +4,7 @@ use super::queue::Comes;
 use super::{DlRq, DlSe, DlTimer};
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
+use crate::seam::FairServerIdle;
 use fairground_model::Reason;
 use fairground_stdx::Instant;
 
@@ -100,6 +101,12 @@ impl Sched {
                 let outlasts = self.profile.fair_server_stop.outlasts_tasks();
                 if !outlasts && self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running == 0 {
                     return self.replenish_dl_entity(cx, se);
+                }
+                if self.profile.fair_server_idle == FairServerIdle::Accounted {
+                    self.update_curr_of_cpu(cx, cpu);
+                    if self.dl(se).defer_idle {
+                        return self.dl_server_stop(cx, cpu);
+                    }
                 }
                 let entity = self.dl(se);
                 if entity.defer_armed {

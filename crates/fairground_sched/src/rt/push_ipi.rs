@@ -11,6 +11,7 @@
 use super::RtRq;
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
+use crate::seam::PushReach;
 use fairground_stdx::{CpuId, Id};
 
 /// The round that overloaded CPUs make.
@@ -36,13 +37,14 @@ impl Sched {
         }
     }
 
-    /// The overloaded CPU behind the one at which the round is.
+    /// The overloaded CPU behind the one at which the round is; `this` hands the round on.
     ///
     /// Kernel: rt.c rto_next_cpu(), v4.15– (another form from v4.12)
-    fn rto_next_cpu(&mut self) -> Option<CpuId> {
+    fn rto_next_cpu(&mut self, this: CpuId) -> Option<CpuId> {
+        let passes_over = |cpu| self.profile.push_reach == PushReach::Others && cpu == this;
         loop {
             let from = self.rt.round.at.map_or(0, |cpu| cpu.index() + 1);
-            self.rt.round.at = self.rt.overloaded.iter().find(|cpu| cpu.index() >= from);
+            self.rt.round.at = self.rt.overloaded.iter().find(|&cpu| cpu.index() >= from && !passes_over(cpu));
             if self.rt.round.at.is_some() || self.rt.round.begun == self.rt.round.next {
                 return self.rt.round.at;
             }
@@ -51,7 +53,7 @@ impl Sched {
     }
 
     fn interrupt_next_rto_cpu(&mut self, cx: &mut Ctx<'_, '_>) {
-        if let Some(cpu) = self.rto_next_cpu() {
+        if let Some(cpu) = self.rto_next_cpu(cx.cpu) {
             self.rqs[cpu].rt.push_asked = true;
             self.interrupt_cpu(cx, cpu, |cpu, at| Request::RtPushIpi { cpu, at });
         }

@@ -89,6 +89,22 @@ seams! {
     }
     history { v(4, 12) => EachQueue, v(6, 5) => Once, }
 
+    /// Whether a queue below a throttled one, or that itself, goes on the list of those that are aged as a task or load comes to it.
+    ThrottledLeaf = throttled_leaf {
+        Left "left" "Not until it is throttled no more.",
+        Listed "listed" "It does, and so do those above it up to one that is on the list: its clock stands still, but its group's entity is aged.",
+    }
+    // The second was read in 5.10.223. Kernels before v5.10 were not looked at.
+    history { v(4, 12) => Left, v(5, 10) => Listed, v(6, 0) => Left, }
+
+    /// Which queues go on that list as they are throttled no more.
+    UnthrottledLeaf = unthrottled_leaf {
+        Loaded "loaded" "Those with a task, or with load that is left.",
+        Queued "queued" "Those with a task.",
+    }
+    // The second was read in 5.10.223. Kernels before v5.10 were not looked at.
+    history { v(4, 12) => Loaded, v(5, 10) => Queued, v(5, 13) => Loaded, }
+
     /// Where load ends that comes to a queue, or leaves it, below a throttled one. Nowhere where tasks are throttled, not queues.
     LoadEnd = load_end {
         BelowThrottled "below-throttled" "Below the first throttled queue above: that does not take it.",

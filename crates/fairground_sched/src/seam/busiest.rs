@@ -35,6 +35,14 @@ seams! {
     }
     history { v(4, 12) => Always, v(6, 12) => IfChanged, }
 
+    /// Balance by types of groups: whether a CPU of the busiest group that has no fair task may be the one to take from.
+    EmptyQueue = empty_queue {
+        Considered "considered" "It may: the load that its sleepers left counts. Balance finds nothing to move there then.",
+        PassedOver "passed-over" "It may not.",
+    }
+    // The first was read in 5.10.223.
+    history { v(4, 12) => Considered, v(5, 13) => PassedOver, }
+
     /// Load-based balance: which idle CPUs pull from a group without capacity whatever the loads are.
     SparePull = spare_pull {
         NewlyIdle "newly-idle" "Only a CPU that has just run out of tasks.",

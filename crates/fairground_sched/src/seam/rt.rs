@@ -12,13 +12,38 @@ seams! {
     }
     history { v(4, 12) => Throttle, v(6, 12) => FairServer, }
 
-    /// The server of the fair class: when it stops, and how it begins again.
+    /// The server of the fair class: when it stops.
     FairServerStop = fair_server_stop {
-        Emptied "emptied" "It stops when no fair task is queued on its CPU any more; within its period it begins with what it had, or anew.",
-        Picked "picked" "It stops when it is its turn and it has no task, and waits for that while its CPU idles; within its period it begins with its share of the rest.",
+        Emptied "emptied" "It stops when no fair task is queued on its CPU any more.",
+        Picked "picked" "It stops when it is its turn and it has no task, and waits for that while its CPU idles.",
     }
     // The recorded stable kernel 6.12.107 has what v6.17 has.
     history { v(4, 12) => Emptied, v(6, 12) => Picked, v(6, 13) => Emptied, v(6, 17) => Picked, }
+
+    /// How the server of the fair class begins again within its period with more than its share of the rest.
+    FairServerWake = fair_server_wake {
+        New "new" "A new period begins; one that ran in the old period runs at once.",
+        PutOff "put-off" "A new period begins, and it is put off.",
+        Share "share" "One that ran in its period goes on with its share of the rest; else as `put-off`.",
+    }
+    // Read in 6.12.107, 6.18.15 and 7.2.13; the first is later than the second.
+    history { v(4, 12) => New, v(6, 12) => Share, v(6, 13) => New, v(6, 17) => PutOff, v(7, 0) => Share, }
+
+    /// What the time of an idle CPU is to the server of the fair class.
+    FairServerIdle = fair_server_idle {
+        Discounted "discounted" "It shortens the runtime, down to none, when the CPU gets a task.",
+        Accounted "accounted" "It is accounted at each tick as that of fair tasks. A period that it has used up begins anew, once: a CPU that is still idle when the server would run stops it.",
+    }
+    // Read in 6.12.107 and 6.18.15, and in 7.2.13.
+    history { v(4, 12) => Discounted, v(6, 19) => Accounted, }
+
+    /// What a server does that has used its runtime up when its next period has begun already.
+    FairServerLate = fair_server_late {
+        Queued "queued" "It runs on with the runtime of that.",
+        Anew "anew" "A period begins now.",
+    }
+    // Read in 6.12.107, and in 6.18.15 and 7.2.13.
+    history { v(4, 12) => Queued, v(6, 18) => Anew, }
 
     /// Whether the server of the fair class counts as one more task of its CPU while it is queued.
     ServerCounts = server_counts {
@@ -41,6 +66,14 @@ seams! {
         Turns "turns" "To the one behind that which the deciding CPU found last.",
     }
     history { v(4, 12) => First, v(5, 11) => Turns, }
+
+    /// Which overloaded CPUs the round of RT_PUSH_IPI comes to.
+    PushReach = push_reach {
+        All "all" "All of them, and so the one that hands the round on to itself once more if it is still overloaded.",
+        Others "others" "All but the one that hands the round on.",
+    }
+    // v7.0; before in stable kernels, read in 6.1.187, 6.12.107 and 6.18.15. 5.10.223 has the first.
+    history { v(4, 12) => All, v(6, 1) => Others, v(6, 2) => All, v(6, 12) => Others, v(6, 13) => All, v(6, 18) => Others, }
 
     /// When others may look at a CPU for real-time or deadline tasks that wait there, and when it pushes any.
     PushOverload = push_overload {

@@ -150,6 +150,26 @@ fn another_node_of_one_core_is_no_group_of_threads() {
     }
 }
 
+/// Three nodes of two, two and one CPU, each CPU as far from those of other nodes. By the masks of nodes one that leaves still
+/// counts, but from v5.18 on not if its node goes with it.
+#[test]
+fn a_node_that_goes_off_line_no_longer_counts_in_intervals_from_v5_18_on() {
+    let shape = Regular { sockets: 3, nodes: 1, llcs: 1, clusters: None, cores: 2, threads: 1, ..Regular::default() };
+    let mut machine = Machine::new("three nodes", shape.cpus(), Vec::new());
+    machine.distances = vec![vec![10, 20, 20], vec![20, 10, 20], vec![20, 20, 10]];
+    let mut view = machine.view();
+    view.online.remove(cpu(5));
+    for (kernel, without_node, without_cpu) in [("v5.10", 5, 5), ("v5.19", 4, 5), ("v6.12", 4, 5)] {
+        let interval = |leaving: u32| {
+            let mut view = view.clone();
+            view.online.remove(cpu(leaving));
+            let topology = Topology::build_without(&profile(kernel), &view, Some(cpu(leaving)));
+            chain(&topology, 0, |domain| domain.min_interval).last().copied()
+        };
+        assert_eq!((interval(4), interval(3)), (Some(without_node), Some(without_cpu)), "{kernel}");
+    }
+}
+
 /// Model: 05 T06
 #[test]
 fn the_numa_allowance_is_28_tasks_in_v5_19_and_14_in_v6_14() {

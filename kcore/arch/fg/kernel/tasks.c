@@ -186,7 +186,7 @@ void fg_moves(const struct task_struct *task, unsigned int cpu)
 	fg_request(FG_MOVE, cpu, task->pid, 0);
 }
 
-/* A timer wakes in an interrupt, a task by a call; the answer is the CPU on which the task will run. */
+/* A timer wakes in an interrupt, a task by a call, one that ends its parent; the answer is the CPU on which the task will run. */
 static fg_s64 fg_wake_body(u32 number, u32 how)
 {
 	struct task_struct *task = fg_task(number);
@@ -199,7 +199,9 @@ static fg_s64 fg_wake_body(u32 number, u32 how)
 		wake_up_process(task);
 		fg_interrupt_end();
 	} else {
-		default_wake_function(&entry, TASK_NORMAL, how == FG_WAKE_SYNC ? WF_SYNC : 0, NULL);
+		if (how == FG_WAKE_EXITS)
+			current->flags |= PF_EXITING;
+		default_wake_function(&entry, TASK_NORMAL, how == FG_WAKE_TASK ? 0 : WF_SYNC, NULL);
 	}
 	return task_cpu(task) | (fg_state(task) == TASK_WAKING ? FG_LISTED : 0);
 }

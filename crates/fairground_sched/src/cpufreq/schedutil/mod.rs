@@ -50,8 +50,8 @@ pub(crate) struct SugovCpu {
     /// Utilisation at the last look, and whether a real-time task caused it (up to v4.18).
     util: u64,
     rt_ran: bool,
-    /// What deadline tasks had reserved at the last choice.
-    bw_dl: u32,
+    /// What it had reserved when it counted in a choice last ([`CpuUtil::reserved`]).
+    reserved: u64,
 }
 
 /// A share of the highest frequency: `util` of `max`.
@@ -73,11 +73,11 @@ impl Sched {
         let own = &mut self.cpufreq.cpus[cpu].sugov;
         own.boost.look(rule, bounds, cause == FreqCause::Iowait, late);
         (own.last_update, own.rt_ran, own.util) = (time, cause == FreqCause::RtRan, u64::from(util.cfs));
-        let reserved_more = self.profile.cpufreq_util != FreqUtil::Cfs && util.bw_dl > self.cpufreq.cpus[cpu].sugov.bw_dl;
+        let reserved_more =
+            self.profile.cpufreq_util != FreqUtil::Cfs && u64::from(util.bw_dl) > self.cpufreq.cpus[cpu].sugov.reserved;
         if !reserved_more && !self.sugov_should_update_freq(row, time) {
             return;
         }
-        self.cpufreq.cpus[cpu].sugov.bw_dl = util.bw_dl;
         let shared = self.cpufreq.policies[row].spec.cpus.weight() > 1;
         let share = if shared { self.share_of_policy(cx, row, time) } else { self.share_of_cpu(cx, cpu, time, util) };
         let holds = self.profile.cpufreq_hold == FreqHold::UntilIdle;
@@ -132,6 +132,8 @@ impl Sched {
         let bounds = iowait::Bounds::of(iowait, &self.cpufreq.policies[row].spec);
         let late = self.is_stale(cx, cpu, time);
         let own = &mut self.cpufreq.cpus[cpu].sugov;
+        // Each CPU of a policy, whichever of them the look is for.
+        own.reserved = util.reserved(rule);
         let max = u64::from(util.max);
         if rule == FreqUtil::Cfs {
             if own.rt_ran {

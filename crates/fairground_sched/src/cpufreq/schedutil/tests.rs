@@ -1,10 +1,10 @@
 //! Worked examples of schedutil: utilisation, next frequency, boost.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it likes")]
 
-use super::Share;
 use super::iowait::{Boost, Bounds};
 use super::next_freq::raw_khz;
 use super::util::{CpuUtil, bw_dl};
+use super::{Asked, FreqCause, Share};
 use crate::Profile;
 use crate::cpufreq::Policy;
 use crate::fair::select_task_rq::TestMachine;
@@ -12,7 +12,7 @@ use crate::seam::{FreqMargin, FreqUtil, IowaitBoost, RateLimit};
 use crate::uclamp::Clamps;
 use fairground_model::version::v;
 use fairground_model::{FreqPolicy, Governor, GovernorKind, MachineView, Opp, Tunable};
-use fairground_stdx::{CpuId, CpuMask, Ns};
+use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
 
 const HIKEY_KHZ: [u32; 5] = [208_000, 432_000, 729_000, 960_000, 1_200_000];
 
@@ -181,4 +181,93 @@ fn a_look_within_a_dequeue_no_longer_counts_who_leaves() {
         machine.sched.frequency_state(0).cur_khz
     };
     assert_eq!((khz("v5.1"), khz("v5.10"), khz("v6.1")), (1_000_000, 300_000, 300_000));
+}
+
+/// CPU 0, or 0 and 1, in one policy whose driver switches fast, at most once in 10 ms.
+fn fast_machine(kernel: &str, cpus: usize) -> TestMachine {
+    let opps = [300_000, 600_000, 1_000_000].map(|khz| Opp { khz, power_mw: None }).to_vec();
+    let spec = FreqPolicy {
+        cpus: CpuMask::first_n(cpus),
+        opps,
+        transition_latency: Ns::ZERO,
+        transition_delay: Some(Ns::from_ms(10)),
+        fast_switch: true,
+        governor: Governor::of(GovernorKind::Schedutil),
+    };
+    let mut view = MachineView { irq_time_accounting: true, ..MachineView::flat(cpus, Ns::from_ms(1)) };
+    (0..cpus as u32).for_each(|number| view.cpus[CpuId::new(number)].policy = Some(0));
+    view.policies = vec![spec];
+    let profile = Profile::parse(kernel).unwrap().with_seam("cpufreq_hold", "never").unwrap();
+    TestMachine::of(profile, view)
+}
+
+fn look(machine: &mut TestMachine, number: u32, ms: u64) {
+    let asked = Asked { row: 0, cpu: CpuId::new(number), time: ms * 1_000_000, cause: FreqCause::Util };
+    machine.on(number, |sched, cx| sched.sugov_update(cx, asked));
+}
+
+/// 10 % of CPU 1 are reserved. The look for CPU 0 notes that, so that of CPU 1 waits for the rate limit.
+#[test]
+fn a_look_notes_what_all_cpus_of_a_policy_have_reserved() {
+    for kernel in ["v5.10", "v6.1", "v6.12"] {
+        let mut machine = fast_machine(kernel, 2);
+        machine.sched.rqs[CpuId::new(1)].dl.running_bw = 104_857;
+        look(&mut machine, 0, 20);
+        assert_eq!(machine.sched.cpufreq.cpus[CpuId::new(1)].sugov.reserved, 102, "{kernel}");
+        assert_eq!(machine.sched.frequency_state(0).cur_khz, 300_000, "{kernel}");
+        let queue = machine.sched.rqs[CpuId::new(1)].cfs;
+        machine.sched.pelt_cfs[queue].util_avg = 1000;
+        look(&mut machine, 1, 21);
+        assert_eq!(machine.sched.frequency_state(0).cur_khz, 300_000, "{kernel}: not yet");
+        machine.sched.rqs[CpuId::new(1)].dl.running_bw = 209_715;
+        look(&mut machine, 1, 22);
+        assert_eq!(machine.sched.frequency_state(0).cur_khz, 1_000_000, "{kernel}: more is reserved");
+    }
+}
+
+/// From v6.8 on it is the least that the CPU needs, 1024 with a real-time task, so no reserve is more.
+#[test]
+fn what_is_noted_is_the_least_that_is_needed_from_v6_8_on() {
+    let util = CpuUtil { irq: 10, bw_dl: 102, ..NOTHING };
+    let noted = |util: CpuUtil| [FreqUtil::Sum, FreqUtil::Boosted, FreqUtil::Bounded].map(|rule| util.reserved(rule));
+    assert_eq!(noted(util), [102, 102, 112]);
+    assert_eq!(noted(CpuUtil { rt_runnable: true, ..util }), [102, 102, 1024]);
+    assert_eq!(noted(CpuUtil { irq: 1024, ..util }), [102, 102, 1024]);
+}
+
+/// A CPU that nobody has used is aged from outside: a period of nothing makes schedutil look from v5.4 on. That of interrupts does so
+/// where their time is accounted.
+#[test]
+fn a_period_of_what_other_classes_or_interrupts_use_makes_schedutil_look() {
+    const CPU: CpuId = CpuId::new(0);
+    let looked = |kernel: &str, irq_time_accounting: bool, classes_aged: bool| {
+        let mut machine = fast_machine(kernel, 1);
+        machine.view.irq_time_accounting = irq_time_accounting;
+        machine.now = Instant::from_ns(20_000_000);
+        machine.on(0, |sched, cx| sched.update_rq_clock(cx, CPU));
+        if classes_aged {
+            let rq = &mut machine.sched.rqs[CPU];
+            let now = rq.clocks.pelt(machine.sched.profile.pelt_clock);
+            (rq.avg_rt.last_update_time, rq.avg_dl.last_update_time) = (now, now);
+        }
+        machine.on(0, |sched, cx| sched.age_blocked_averages(cx, CPU));
+        machine.sched.cpufreq.cpus[CPU].sugov.last_update > 0
+    };
+    assert_eq!(["v5.1", "v5.10", "v6.12"].map(|kernel| looked(kernel, false, false)), [false, true, true]);
+    assert_eq!([true, false].map(|accounting| looked("v6.12", accounting, true)), [true, false]);
+}
+
+/// A fast switch counts at once: what the same call ages after it goes by the new frequency.
+#[test]
+fn a_fast_switch_counts_within_the_call() {
+    const CPU: CpuId = CpuId::new(0);
+    let mut machine = fast_machine("v6.12", 1);
+    machine.view.cpus[CPU].freq_capacity = 307;
+    let scales = machine.on(0, |sched, cx| {
+        let before = cx.scale(CPU).freq;
+        sched.rqs[CPU].dl.running_bw = 1 << 20;
+        sched.sugov_update(cx, Asked { row: 0, cpu: CPU, time: 20_000_000, cause: FreqCause::Util });
+        (before, cx.scale(CPU).freq)
+    });
+    assert_eq!(scales, (307, 1024));
 }

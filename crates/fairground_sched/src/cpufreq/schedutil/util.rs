@@ -75,13 +75,29 @@ impl CpuUtil {
             () => u64::from(self.scale_irq(util) + self.irq),
         };
         let clamps = self.clamps.unwrap_or(Clamps::NONE);
-        let needed = match () {
-            () if self.irq >= self.max || (self.rt_runnable && self.clamps.is_none()) => max,
-            () => u64::from((self.irq + self.bw_dl).max(clamps.min)),
-        };
         let util = util.max(boost);
         let most = if self.irq >= self.max { max } else { max.min(u64::from(clamps.max)) };
-        needed.max(most.min(util + util / 4))
+        self.needed().max(most.min(util + util / 4))
+    }
+
+    /// The least that the CPU must have.
+    ///
+    /// Kernel: syscalls.c effective_cpu_util(), v6.8–
+    fn needed(&self) -> u64 {
+        if self.irq >= self.max || (self.rt_runnable && self.clamps.is_none()) {
+            return u64::from(self.max);
+        }
+        u64::from((self.irq + self.bw_dl).max(self.clamps.unwrap_or(Clamps::NONE).min))
+    }
+
+    /// What is noted of a CPU that counts in a choice: deadline tasks that reserve more than that set the rate limit aside.
+    ///
+    /// Kernel: cpufreq_schedutil.c sugov_get_util(), struct sugov_cpu bw_dl, bw_min from v6.8, v4.19–
+    pub(super) fn reserved(&self, rule: FreqUtil) -> u64 {
+        match rule {
+            FreqUtil::Bounded => self.needed(),
+            FreqUtil::Cfs | FreqUtil::Sum | FreqUtil::Boosted => u64::from(self.bw_dl),
+        }
     }
 }
 

@@ -49,7 +49,7 @@ impl Sched {
         if packs && self.topology.domains[env.sd].flags.has(SdFlags::ASYM_PACKING) && sched_asym_prefer(env.dst_cpu, src) {
             return true;
         }
-        let alone = idle && self.cfs_rq(src).h_nr_runnable == 1;
+        let alone = idle && self.balance_h_nr_running(src) == 1;
         if alone && self.check_cpu_capacity(src, env.sd) {
             let pct = u64::from(self.topology.domains[env.sd].imbalance_pct);
             if self.capacity_of(src) * pct < self.capacity_of(env.dst_cpu) * 100 {

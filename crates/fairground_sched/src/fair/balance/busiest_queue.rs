@@ -5,7 +5,7 @@ use super::loads::capacity_greater;
 use super::{LbEnv, MigrationType};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{AsymPacking, Balance, RunnableBoost};
+use crate::seam::{AsymPacking, Balance, EmptyQueue, RunnableBoost};
 use crate::topology::SdFlags;
 use fairground_stdx::{CpuId, SgId};
 
@@ -69,7 +69,8 @@ impl Sched {
         let mut highest = HighestLoad::NONE;
         for cpu in cpus_of(&self.topology.groups[group], env) {
             let tasks = self.balance_h_nr_running(cpu);
-            if tasks == 0 || (tasks == 1 && self.keeps_its_task(cx, env, cpu)) {
+            let passed_over = tasks == 0 && self.profile.empty_queue == EmptyQueue::PassedOver;
+            if passed_over || (tasks == 1 && self.keeps_its_task(cx, env, cpu)) {
                 continue;
             }
             match env.migration {
@@ -80,7 +81,7 @@ impl Sched {
                     }
                 }
                 // The one task of a CPU runs: nothing could be detached.
-                MigrationType::Util if tasks == 1 => {}
+                MigrationType::Util if tasks <= 1 => {}
                 MigrationType::Util => highest.consider(cpu, self.cpu_util_boosted(cpu), 1),
                 MigrationType::Task => highest.consider(cpu, u64::from(tasks), 1),
                 MigrationType::Misfit => highest.consider(cpu, self.rqs[cpu].lb.misfit_task_load, 1),

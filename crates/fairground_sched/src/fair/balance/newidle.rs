@@ -135,7 +135,7 @@ impl Sched {
             lb: None,
             pass: None,
         };
-        match self.expects_gain(&work) {
+        match self.expects_gain(cpu, &work) {
             Ok(()) => {
                 match self.profile.newidle_clock {
                     NewidleClock::Read => self.update_blocked_averages(cx, cpu),
@@ -155,13 +155,17 @@ impl Sched {
     }
 
     /// Whether some CPU has tasks to give, and this one expects to be idle for long enough; if not, why.
-    fn expects_gain(&self, work: &Newidle) -> Result<(), (BalanceFinding, (u64, u64))> {
-        let Some(sd) = work.sd.filter(|_| self.topology.overload) else { return Err((BalanceFinding::NobodyWaits, (0, 0))) };
-        let needed = match self.profile.newidle_cost {
-            NewidleCost::Fixed => self.tunables.migration_cost_ns,
-            NewidleCost::Measured => self.topology.domains[sd].max_newidle_lb_cost,
+    fn expects_gain(&self, cpu: CpuId, work: &Newidle) -> Result<(), (BalanceFinding, (u64, u64))> {
+        if !self.topology.overload {
+            return Err((BalanceFinding::NobodyWaits, (0, 0)));
+        }
+        let needed = match (self.profile.newidle_cost, work.sd) {
+            // Without domains there is nobody to take from, but what has left the CPU is aged.
+            (NewidleCost::Fixed, _) => self.tunables.migration_cost_ns,
+            (NewidleCost::Measured, Some(sd)) => self.topology.domains[sd].max_newidle_lb_cost,
+            (NewidleCost::Measured, None) => return Err((BalanceFinding::NobodyWaits, (0, 0))),
         };
-        let avg_idle = self.rqs[self.topology.domains[sd].cpu].lb.avg_idle;
+        let avg_idle = self.rqs[cpu].lb.avg_idle;
         if avg_idle >= needed { Ok(()) } else { Err((BalanceFinding::ShortIdle, (avg_idle, needed))) }
     }
 

@@ -153,7 +153,7 @@ impl Sched {
     }
 
     /// Whether a busy CPU has something that idle ones should take off it.
-    fn wants_idle_help(&self, cpu: CpuId) -> bool {
+    pub(super) fn wants_idle_help(&self, cpu: CpuId) -> bool {
         let (rq, domains) = (&self.rqs[cpu], &self.topology.cpus[cpu]);
         let rule = self.profile.nohz_balance;
         if rq.nr_counted() >= 2 || (rule == NohzBalance::Stats && rq.lb.misfit_task_load > 0) {
@@ -161,7 +161,7 @@ impl Sched {
         }
         let shared = domains.sd_llc_shared.map(|shared| self.topology.shared[shared].nr_busy_cpus);
         let siblings_busy = shared.is_some_and(|nr_busy| nr_busy > 1);
-        let has_task = self.cfs_rqs[rq.cfs].h_nr_runnable >= 1;
+        let has_task = self.balance_h_nr_running(cpu) >= 1;
         let lost_capacity = domains.base.is_some_and(|sd| has_task && self.check_cpu_capacity(cpu, sd));
         if lost_capacity || self.preferred_cpu_is_idle(cpu) {
             return true;

@@ -2,7 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{Throttle, ThrottleStamp};
+use crate::seam::{Throttle, ThrottleStamp, ThrottledLeaf, UnthrottledLeaf};
 use fairground_model::Op;
 use fairground_stdx::{CfsRqId, CpuId, Id, TaskId, TgId};
 
@@ -83,9 +83,33 @@ impl Sched {
     /// A queue with load goes on the list of its CPU; one whose load tracking stands still does so when that goes on.
     #[inline]
     pub(in crate::fair) fn add_leaf_unless_stopped(&mut self, queue: CfsRqId) {
-        if !self.pelt_stopped(queue) {
+        if self.lists_throttled() {
+            self.list_add_branch(queue);
+        } else if !self.pelt_stopped(queue) {
             self.list_add_leaf_cfs_rq(queue);
         }
+    }
+
+    /// Whether queues go on that list though their load tracking stands still.
+    #[inline]
+    pub(crate) fn lists_throttled(&self) -> bool {
+        self.profile.throttled_leaf == ThrottledLeaf::Listed && self.cfs_bandwidth_used()
+    }
+
+    /// A queue goes on the list, and so do those above it up to one that is on it.
+    ///
+    /// Kernel: fair.c enqueue_task_fair(), unthrottle_cfs_rq(), their last loops, v5.10–v5.19
+    fn list_add_branch(&mut self, queue: CfsRqId) {
+        let mut level = Some(queue);
+        while let Some(queue) = level.filter(|&queue| !self.cfs_rqs[queue].on_list) {
+            self.list_add_leaf_cfs_rq(queue);
+            level = self.queue_above(queue);
+        }
+    }
+
+    /// The queue on which the entity of a group's queue stands.
+    fn queue_above(&self, queue: CfsRqId) -> Option<CfsRqId> {
+        self.cfs_rqs[queue].se.map(|se| self.ses[se].cfs_rq)
     }
 
     /// Whether the load tracking of a queue stands still.
@@ -154,7 +178,11 @@ impl Sched {
             self.charge_up_to_now(cx, queue);
             self.resume_pelt(queue);
             self.release_limbo(cx, queue);
-            if !self.cfs_rq_is_decayed(queue) {
+            let has_load = match self.profile.unthrottled_leaf {
+                UnthrottledLeaf::Loaded => !self.cfs_rq_is_decayed(queue),
+                UnthrottledLeaf::Queued => self.cfs_rqs[queue].nr_running > 0,
+            };
+            if has_load {
                 self.add_leaf_unless_stopped(queue);
             }
         }

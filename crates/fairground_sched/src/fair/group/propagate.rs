@@ -171,7 +171,8 @@ impl Sched {
         while let Some(group) = level {
             let ends = self.load_ends_at(self.ses[group].cfs_rq);
             if ends && !takes_last {
-                return;
+                // Those above are listed already, or now; they take nothing.
+                return self.add_leaf_unless_stopped(self.ses[group].cfs_rq);
             }
             self.update_load_avg(cx, group, Tell::Group);
             if ends {

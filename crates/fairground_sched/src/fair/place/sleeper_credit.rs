@@ -49,6 +49,8 @@ impl Sched {
         level.se.on_rq = true;
         if level.cfs_rq.nr_running == 1 {
             self.first_on_queue(cx, cfs_rq);
+        } else if self.lists_throttled() {
+            self.add_leaf_unless_stopped(cfs_rq);
         }
     }
 

@@ -197,8 +197,14 @@ impl Sched {
     ///
     /// Kernel: fair.c select_task_rq_fair() with PF_EXITING, v4.16–
     fn ignores_sync(&self, this: CpuId) -> bool {
-        let exits = |waker| self.tasks[waker].sleep_state == Some(PrevState::Dead);
-        self.profile.exiting_waker == ExitingWaker::Plain && self.rqs[this].curr.is_some_and(exits)
+        self.profile.exiting_waker == ExitingWaker::Plain && self.exits(this)
+    }
+
+    /// Whether the current task of a CPU is about to end.
+    ///
+    /// Kernel: sched.h PF_EXITING, v4.12–
+    pub fn exits(&self, cpu: CpuId) -> bool {
+        self.rqs[cpu].curr.is_some_and(|task| self.tasks[task].sleep_state == Some(PrevState::Dead))
     }
 
     fn place_woken(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing) -> Option<(CpuId, Reason)> {

@@ -4,7 +4,7 @@ use super::bench::{Bench, CPU, MS};
 use crate::Profile;
 use crate::core::Arrival;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use fairground_model::{Policy, PrevState};
+use fairground_model::{Policy, PrevState, RtPriority};
 use fairground_stdx::{Instant, Ns, TaskId, TgId, Vruntime};
 
 fn bench(kernel: &str, cpus: usize) -> Bench {
@@ -363,5 +363,22 @@ fn a_fork_reads_the_clock_only_where_it_places_the_child() {
         bench.now = Instant::from_ns(3 * MS);
         bench.forked(Policy::Normal, 0);
         assert_eq!(bench.sched.rq(CPU).clocks.clock > before, reads, "{kernel}");
+    }
+}
+
+/// The nice value of a real-time task counts only when it is a fair one again. A new one has the clock of its CPU read all the same.
+#[test]
+fn a_new_nice_value_of_a_real_time_task_reads_the_clock_of_its_cpu() {
+    for kernel in ["v5.10", "v6.1", "v6.12"] {
+        let mut bench = bench(kernel, 1);
+        let task = bench.queued(Policy::Fifo(RtPriority::new(1).unwrap()), 0);
+        bench.schedule();
+        let mut read = |ms: u64, nice| {
+            bench.now = Instant::from_ns(ms * MS);
+            let before = bench.sched.rqs[CPU].clocks.clock;
+            bench.call(|sched, cx| sched.set_user_nice(cx, task, nice));
+            bench.sched.rqs[CPU].clocks.clock > before
+        };
+        assert_eq!([read(20, 5), read(21, 5), read(22, -5)], [true, false, true], "{kernel}");
     }
 }

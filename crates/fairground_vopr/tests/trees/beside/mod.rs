@@ -239,6 +239,7 @@ impl Beside {
             }
             Entry::Wake { wakee, flags } => {
                 let how = match flags {
+                    WakeFlags { context: WakeContext::Task, sync: true } if ours.exits(site.cpu) => Wake::Exits,
                     WakeFlags { context: WakeContext::Task, sync: true } => Wake::Sync,
                     WakeFlags { context: WakeContext::Task, sync: false } => Wake::Task,
                     WakeFlags { context: WakeContext::Hardirq, .. } => Wake::Timer,

@@ -11,7 +11,7 @@
 #ifndef FG_ABI_H
 #define FG_ABI_H
 
-#define FG_ABI_VERSION 9
+#define FG_ABI_VERSION 10
 #define FG_BROKEN (-10000)
 
 typedef unsigned long long fg_u64;
@@ -111,7 +111,7 @@ struct fg_policy {
 /*
  * How a task is woken. The answer is its CPU, and this bit where it is on the way there, on a wake list.
  */
-enum fg_wake { FG_WAKE_TIMER, FG_WAKE_TASK, FG_WAKE_SYNC };
+enum fg_wake { FG_WAKE_TIMER, FG_WAKE_TASK, FG_WAKE_SYNC, FG_WAKE_EXITS };
 #define FG_LISTED (1ll << 32)
 
 /* What a CPU is to do before its task goes on in user mode. */

@@ -51,7 +51,7 @@ impl World {
     }
 
     /// A task that is queued on that CPU and may run on `allowed`.
-    fn queued(&mut self, on: u32, allowed: CpuMask) -> TaskId {
+    pub(super) fn queued(&mut self, on: u32, allowed: CpuMask) -> TaskId {
         let task = self.sched.add_task(&TaskSpec::new("task", ProgramId::new(0)), allowed);
         self.call(on, |sched, cx| sched.sched_fork(cx, None, task));
         self.call(on, |sched, cx| sched.wake_up_new_task(cx, task, Some(cpu(on))));

@@ -1,4 +1,5 @@
 //! Tests of quota that turn the clock by hand.
 
+mod leaves;
 mod release;
 mod timers;

@@ -1,8 +1,11 @@
 //! Worked examples of section 12, and admission.
 
+mod server;
+
 use super::entity::DlEntity;
 use super::{Refused, entity};
 use crate::Profile;
+use crate::seam::FairServerWake;
 use fairground_model::{DlParams, MachineView, Policy};
 use fairground_stdx::Ns;
 
@@ -22,7 +25,7 @@ fn a_wake_up_keeps_runtime_that_is_no_more_than_the_share() {
     let ms = 1_000_000;
     let wake = |params, left_us, now_ms: u64, revises| {
         let mut entity = with(params, left_us);
-        entity.wake(now_ms * ms, revises, false);
+        entity.wake(now_ms * ms, revises, FairServerWake::New);
         (entity.runtime / 1000, entity.deadline / ms)
     };
     let implicit = params(10_000, 100_000, 100_000);
