@@ -9,6 +9,8 @@ use fairground_sched::profile::Profile;
 pub(crate) struct Set {
     /// In units that the core can run apart.
     pub(crate) units: Vec<Vec<&'static str>>,
+    /// Rows of them that do nothing themselves: others cannot be run without them.
+    pub(crate) silent: Vec<&'static str>,
     /// The state from which the rows are taken.
     pub(crate) after: Profile,
 }
@@ -52,7 +54,33 @@ pub(crate) fn between(runs: &mut Runs<'_>, before: &Profile, after: &Profile) ->
             needed = less;
         }
     }
-    Ok(Some(Set { units: needed, after: after.clone() }))
+    let silent = silent(way.runs, &needed, &units, before, after)?;
+    Ok(Some(Set { units: needed, silent, after: after.clone() }))
+}
+
+/// Rows that only let others of their unit run. They can be taken over before these, and do less than a quarter of what the whole
+/// set does if they are.
+fn silent(
+    runs: &mut Runs<'_>,
+    needed: &[Vec<&'static str>],
+    units: &[Vec<&'static str>],
+    before: &Profile,
+    after: &Profile,
+) -> Result<Vec<&'static str>, Stop> {
+    let mut silent = Vec::new();
+    for whole in needed {
+        let is_within = |unit: &&Vec<&'static str>| unit.len() < whole.len() && unit.iter().all(|row| whole.contains(row));
+        let parts: Vec<Vec<&'static str>> = units.iter().filter(is_within).cloned().collect();
+        let rest: Vec<Vec<&'static str>> = needed.iter().filter(|&other| other != whole).cloned().collect();
+        let with_rest = |unit: &[Vec<&'static str>]| before.with_rows(after, &flat(&[unit, &rest].concat()));
+        let (Ok(base), Ok(with), Ok(full)) = (with_rest(&[]), with_rest(&parts), with_rest(std::slice::from_ref(whole))) else {
+            continue;
+        };
+        if !parts.is_empty() && !runs.carries(&base, &with, (&base, &full), QUARTER)? {
+            silent.extend(flat(&parts));
+        }
+    }
+    Ok(silent)
 }
 
 /// Adds to a set, found between two states of a way that begins at `first`, the earlier rows without which it does nothing.
@@ -77,7 +105,7 @@ pub(crate) fn with_what_it_needs(
     let needed = search::smallest(&mut way, units.len())?;
     let needed = way.less(needed)?;
     let earlier = needed.into_iter().map(|unit| units[unit].clone());
-    Ok(Set { units: earlier.chain(set.units).collect(), after: set.after })
+    Ok(Set { units: earlier.chain(set.units).collect(), ..set })
 }
 
 /// A span of rows, in units. What is asked of a set of them is whether `fixed` carries the metric over beside it.

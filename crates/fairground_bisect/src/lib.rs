@@ -95,6 +95,8 @@ pub struct Culprit {
     pub effect: Effect,
     /// What each of its units does alone, if it has several.
     pub alone: Vec<(String, Effect)>,
+    /// Rows without which it cannot be run, and which do nothing to the metric themselves.
+    pub needs: Vec<Change>,
     /// Rows that would have done the same without it.
     pub instead: Vec<&'static str>,
 }
@@ -287,15 +289,16 @@ impl Search<'_, '_> {
             let add_up = (effect.mean() - sum).abs() * 3 <= effect.mean().abs();
             if add_up && alone.len() == set.units.len() && alone.iter().all(|(_, effect)| effect.mean().abs() >= self.size) {
                 for (unit, _) in alone {
-                    self.take(&Set { units: vec![unit], after: set.after.clone() })?;
+                    self.take(&Set { units: vec![unit], silent: set.silent.clone(), after: set.after.clone() })?;
                 }
                 return Ok(());
             }
         }
         let rows = set.rows();
-        let changes = self.a.changes(&set.after).into_iter().filter(|change| rows.contains(&change.to.name)).collect();
+        let changes = self.a.changes(&set.after).into_iter().filter(|change| rows.contains(&change.to.name));
+        let (needs, changes) = changes.partition(|change: &Change| set.silent.contains(&change.to.name));
         let alone = alone.into_iter().map(|(unit, effect)| (unit.join(", "), effect)).collect();
-        self.culprits.push(Culprit { rows: changes, effect, alone, instead: Vec::new() });
+        self.culprits.push(Culprit { rows: changes, effect, alone, needs, instead: Vec::new() });
         self.with = state;
         Ok(())
     }

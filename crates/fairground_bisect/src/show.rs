@@ -53,6 +53,9 @@ fn of_culprit(found: &Bisected, culprit: &Culprit) -> String {
             text += &format!("    commit {commit}\n");
         }
     }
+    for row in &culprit.needs {
+        text += &format!("  It needs {}: {} to {}, which does nothing to the metric itself.\n", row.to.name, row.from.value, row.to.value);
+    }
     if culprit.alone.len() > 1 {
         text += "  They act together only: alone they do not carry the metric over.\n";
     }
@@ -185,6 +188,7 @@ fn culprit(culprit: &Culprit) -> Value {
         "before": culprit.effect.from,
         "after": culprit.effect.to,
         "interval_95": interval,
+        "needs": culprit.needs.iter().map(|row| row.to.name).collect::<Vec<&str>>(),
         "instead": culprit.instead,
     })
 }

@@ -99,6 +99,32 @@ fn two_rows_that_act_only_together_are_named_together() {
     assert!(found.culprits.len() == 1 && summary(&found).contains("They act together only"), "{}", summary(&found));
 }
 
+/// DELAY_DEQUEUE cannot be run with `util_est_sample = after-dequeue`, which says nothing about who moved the metric.
+#[test]
+fn what_a_row_only_needs_is_told_beside_it() {
+    let text = "duration = \"200ms\"\n[machine]\npreset = \"smp-1\"\ncosts = \"xeon-spr\"\nhz = 250\n\
+                [profile]\nkernel = \"6.12\"\npreemption = \"full\"\nfeatures = [\"NO_DELAY_DEQUEUE\"]\n\
+                util_est_sample = \"after-dequeue\"\n[[workload]]\npipes = { p = 16 }\ntasks = [\n\
+                { name = \"writer\", do = [\"run 200ns..300ns\", \"write p\", \"mark messages\"] },\n\
+                { name = \"reader\", do = [\"read p\", \"run 10ns..20ns\"] }]\n";
+    let pipe = Scenario::parse("pipe", text, Path::new(""), &Overrides::default()).unwrap();
+    let changes = ["util_est_sample=before-dequeue", "DELAY_DEQUEUE", "NO_LB_MIN", "NO_NONTASK_CAPACITY"];
+    let options = BisectOptions {
+        a: None,
+        b: None,
+        changes: changes.map(String::from).to_vec(),
+        metric: "marks.messages.per_second".to_string(),
+        worth_permille: 20,
+        runs: 24,
+    };
+    let found = bisect(&pipe, &options, Control::none()).unwrap().unwrap();
+    let said = summary(&found);
+    assert_eq!(named(&found), ["DELAY_DEQUEUE"], "{said}");
+    let needs: Vec<&str> = found.culprits[0].needs.iter().map(|row| row.to.name).collect();
+    assert_eq!(needs, ["util_est_sample"], "{said}");
+    assert!(said.contains("It needs util_est_sample: after-dequeue to before-dequeue"), "{said}");
+}
+
 /// Either of two changes does it: one is named, and the other one with it.
 #[test]
 fn a_change_that_would_have_done_the_same_is_told() {

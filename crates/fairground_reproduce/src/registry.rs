@@ -62,6 +62,13 @@ pub static EXPERIMENTS: &[Experiment] = &[
         run: |options, control| regressions::run(&regressions::RT_SHARE, options, control),
         over: Over::Nothing("its first kernel is older than 5.10, of which the oldest tree is that builds"),
     },
+    Experiment {
+        name: "pipe-delay-dequeue",
+        sentence: "DELAY_DEQUEUE (6.12, 2024): stress-ng --pipe on a Raspberry Pi 5 loses a third to a half, a switch per message.",
+        takes_hours: false,
+        run: |options, control| regressions::run(&regressions::PIPE_DELAY_DEQUEUE, options, control),
+        over: Over::Nothing("its first kernel is v6.6, and no tree of that builds"),
+    },
 ];
 
 /// All of them as a table, with what each shows.

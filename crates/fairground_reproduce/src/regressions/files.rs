@@ -27,5 +27,6 @@ macro_rules! regressions {
 }
 
 regressions! {
+    PIPE_DELAY_DEQUEUE "pipe-delay-dequeue": "pipe-delay-dequeue" "pipe-delay-dequeue-copy";
     RT_SHARE "rt-share": "rt-share" "rt-share-sleeps";
 }

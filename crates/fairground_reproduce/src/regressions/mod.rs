@@ -18,7 +18,7 @@ use fairground_report::{Claim, Kind, Quantity, Reproduction, ReproductionRow, Si
 use fairground_scenario::{Control, Error};
 use plan::{Asked, Figure, Plan, Side};
 
-pub(super) use files::{RT_SHARE, Regression};
+pub(super) use files::{PIPE_DELAY_DEQUEUE, RT_SHARE, Regression};
 
 /// The seeds from which searches for the change begin.
 const FIRST_SEEDS: [u64; 5] = [1, 101, 201, 301, 401];
@@ -31,6 +31,16 @@ const SEARCH_SEEDS: u64 = 64;
 pub(super) fn run(regression: &Regression, options: &ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
     let published = Published::open(regression.file, regression.figures)?;
     let plan = Plan::of(regression, &published)?;
+    run_plan(regression.name, &published, &plan, options, control)
+}
+
+fn run_plan(
+    name: &str,
+    published: &Published,
+    plan: &Plan,
+    options: &ReproduceOptions,
+    control: Control<'_>,
+) -> Result<Reproduced, Error> {
     let seeds = if options.quick { plan.quick_seeds } else { plan.seeds };
     let searches: &[u64] = if options.quick { &FIRST_SEEDS[..1] } else { &FIRST_SEEDS };
     let jobs: Vec<(usize, u64)> = (0..plan.sides.len()).flat_map(|side| (1..=seeds).map(move |seed| (side, seed))).collect();
@@ -46,25 +56,25 @@ pub(super) fn run(regression: &Regression, options: &ReproduceOptions, control: 
         runs.add(digest);
         given[side].push(metrics);
     }
-    let rows = plan.rows.iter().map(|(id, figure)| row(id, figure, &plan, &given)).collect::<Result<Vec<_>, Error>>()?;
+    let rows = plan.rows.iter().map(|(id, figure)| row(id, figure, plan, &given)).collect::<Result<Vec<_>, Error>>()?;
     let mut claims = Vec::new();
     for (id, figure) in &plan.claims {
-        let shown = row(id, figure, &plan, &given)?;
+        let shown = row(id, figure, plan, &given)?;
         let value = if let Quantity::Number(value) = shown.simulated.median { Some(value) } else { None };
         claims.push(Claim { id: id.clone(), holds: shown.within() == Some(true), value });
     }
     for asked in &plan.asked {
-        claims.extend(named_alone(asked, &plan, searches, &mut done, total, control)?);
+        claims.extend(named_alone(asked, plan, searches, &mut done, total, control)?);
     }
     let reproduction = Reproduction {
-        experiment: regression.name.into(),
+        experiment: name.into(),
         quick: options.quick,
         rows,
         claims,
         calibration: Vec::new(),
         tables: Vec::new(),
     };
-    Ok(runs.reproduced(reproduction, &[&published], control))
+    Ok(runs.reproduced(reproduction, &[published], control))
 }
 
 /// A figure beside what was published.

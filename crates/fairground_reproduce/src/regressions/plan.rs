@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! seeds = 5                 runs of each side, seeds 1 to 5; quick_seeds with --quick
+//! searched_by_tests = false the searches take too long for `cargo test`; true if left out
 //! [[side]]                  name, scenario (a file of scenarios/regressions/), profile, set = ["NAME=VALUE"], change = ["FEATURE"]
 //! [[row]]                   id, of = side, by = side (then a ratio), metric, published, min, max, calibrated = true
 //! [[claim]]                 id (a sentence), of, by, metric, min, max
@@ -51,6 +52,9 @@ pub(super) struct Asked {
 pub(super) struct Plan {
     pub(super) seeds: u64,
     pub(super) quick_seeds: u64,
+    /// Whether `cargo test` makes its searches; `fairground reproduce` always does.
+    #[cfg_attr(not(test), expect(dead_code, reason = "asked by tests only"))]
+    pub(super) searched_by_tests: bool,
     pub(super) sides: Vec<Side>,
     pub(super) rows: Vec<(String, Figure)>,
     pub(super) claims: Vec<(String, Figure)>,
@@ -68,7 +72,8 @@ impl Plan {
         let asked = published.rows("bisect").map(|row| reader.asked(row, &sides)).collect::<Result<Vec<_>, Error>>()?;
         let (seeds, quick_seeds) = (seeds("seeds")?, seeds("quick_seeds")?);
         let (rows, claims) = (figures("row")?, figures("claim")?);
-        Ok(Plan { seeds, quick_seeds, sides, rows, claims, asked })
+        let searched_by_tests = published.root().get("searched_by_tests").and_then(Item::as_bool).unwrap_or(true);
+        Ok(Plan { seeds, quick_seeds, searched_by_tests, sides, rows, claims, asked })
     }
 }
 
