@@ -54,7 +54,10 @@ fn of_culprit(found: &Bisected, culprit: &Culprit) -> String {
         }
     }
     for row in &culprit.needs {
-        text += &format!("  It needs {}: {} to {}, which does nothing to the metric itself.\n", row.to.name, row.from.value, row.to.value);
+        text += &format!(
+            "  It needs {}: {} to {}, which does nothing to the metric itself.\n",
+            row.to.name, row.from.value, row.to.value
+        );
     }
     if culprit.alone.len() > 1 {
         text += "  They act together only: alone they do not carry the metric over.\n";

@@ -63,6 +63,13 @@ pub static EXPERIMENTS: &[Experiment] = &[
         over: Over::Nothing("its first kernel is older than 5.10, of which the oldest tree is that builds"),
     },
     Experiment {
+        name: "postgres-preempt",
+        sentence: "Lazy preemption (7.0, 2026): PostgreSQL at half its rate on 96 CPUs, whose spin lock is preempted at exits of faults.",
+        takes_hours: false,
+        run: |options, control| regressions::run(&regressions::POSTGRES_PREEMPT, options, control),
+        over: Over::Nothing("a tree has no user-space locks of the model"),
+    },
+    Experiment {
         name: "pipe-delay-dequeue",
         sentence: "DELAY_DEQUEUE (6.12, 2024): stress-ng --pipe on a Raspberry Pi 5 loses a third to a half, a switch per message.",
         takes_hours: false,

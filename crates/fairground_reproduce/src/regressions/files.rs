@@ -28,5 +28,6 @@ macro_rules! regressions {
 
 regressions! {
     PIPE_DELAY_DEQUEUE "pipe-delay-dequeue": "pipe-delay-dequeue" "pipe-delay-dequeue-copy";
+    POSTGRES_PREEMPT "postgres-preempt": "postgres-preempt";
     RT_SHARE "rt-share": "rt-share" "rt-share-sleeps";
 }

@@ -4,6 +4,7 @@
 //! metric of a side, or how it compares with that of another side, seed by seed. A claim is the same with a sentence in place of a published
 //! figure. `bisect` says which changes, and no others, are to be named between two sides.
 
+mod course;
 mod files;
 mod plan;
 
@@ -18,7 +19,7 @@ use fairground_report::{Claim, Kind, Quantity, Reproduction, ReproductionRow, Si
 use fairground_scenario::{Control, Error};
 use plan::{Asked, Figure, Plan, Side};
 
-pub(super) use files::{PIPE_DELAY_DEQUEUE, RT_SHARE, Regression};
+pub(super) use files::{PIPE_DELAY_DEQUEUE, POSTGRES_PREEMPT, RT_SHARE, Regression};
 
 /// The seeds from which searches for the change begin.
 const FIRST_SEEDS: [u64; 5] = [1, 101, 201, 301, 401];
@@ -57,6 +58,10 @@ fn run_plan(
         given[side].push(metrics);
     }
     let rows = plan.rows.iter().map(|(id, figure)| row(id, figure, plan, &given)).collect::<Result<Vec<_>, Error>>()?;
+    let mut rows = rows;
+    for course in &plan.courses {
+        rows.push(course.row(plan, &given)?);
+    }
     let mut claims = Vec::new();
     for (id, figure) in &plan.claims {
         let shown = row(id, figure, plan, &given)?;
@@ -66,14 +71,8 @@ fn run_plan(
     for asked in &plan.asked {
         claims.extend(named_alone(asked, plan, searches, &mut done, total, control)?);
     }
-    let reproduction = Reproduction {
-        experiment: name.into(),
-        quick: options.quick,
-        rows,
-        claims,
-        calibration: Vec::new(),
-        tables: Vec::new(),
-    };
+    let reproduction =
+        Reproduction { experiment: name.into(), quick: options.quick, rows, claims, calibration: Vec::new(), tables: Vec::new() };
     Ok(runs.reproduced(reproduction, &[published], control))
 }
 

@@ -3,12 +3,16 @@
 //! ```text
 //! seeds = 5                 runs of each side, seeds 1 to 5; quick_seeds with --quick
 //! searched_by_tests = false the searches take too long for `cargo test`; true if left out
-//! [[side]]                  name, scenario (a file of scenarios/regressions/), profile, set = ["NAME=VALUE"], change = ["FEATURE"]
+//! run_by_tests = false      so do the runs; CI makes the quick form all the same
+//! [[side]]                  name, scenario (a file of scenarios/regressions/), profile, set = ["NAME=VALUE"], change = ["FEATURE"],
+//!                           with = [["client = 1024", "client = 96"]] (words of the scenario, each replaced)
 //! [[row]]                   id, of = side, by = side (then a ratio), metric, published, min, max, calibrated = true
 //! [[claim]]                 id (a sentence), of, by, metric, min, max
+//! [[course]]                a long run, put together from short ones: see the course module
 //! [[bisect]]                a = side, b = side, metric, names = ["..."]
 //! ```
 
+use super::course::Course;
 use super::files::Regression;
 use crate::published::{Published, decimal};
 use fairground_report::{Band, Quantity};
@@ -55,10 +59,14 @@ pub(super) struct Plan {
     /// Whether `cargo test` makes its searches; `fairground reproduce` always does.
     #[cfg_attr(not(test), expect(dead_code, reason = "asked by tests only"))]
     pub(super) searched_by_tests: bool,
+    /// Whether `cargo test` makes its runs.
+    #[cfg_attr(not(test), expect(dead_code, reason = "asked by tests only"))]
+    pub(super) run_by_tests: bool,
     pub(super) sides: Vec<Side>,
     pub(super) rows: Vec<(String, Figure)>,
     pub(super) claims: Vec<(String, Figure)>,
     pub(super) asked: Vec<Asked>,
+    pub(super) courses: Vec<Course>,
 }
 
 impl Plan {
@@ -70,10 +78,12 @@ impl Plan {
             published.rows(kind).map(|row| Ok((reader.text(row, "id")?.to_string(), reader.figure(row, &sides)?))).collect()
         };
         let asked = published.rows("bisect").map(|row| reader.asked(row, &sides)).collect::<Result<Vec<_>, Error>>()?;
+        let courses = published.rows("course").map(|row| reader.course(row, &sides)).collect::<Result<Vec<_>, Error>>()?;
         let (seeds, quick_seeds) = (seeds("seeds")?, seeds("quick_seeds")?);
         let (rows, claims) = (figures("row")?, figures("claim")?);
-        let searched_by_tests = published.root().get("searched_by_tests").and_then(Item::as_bool).unwrap_or(true);
-        Ok(Plan { seeds, quick_seeds, searched_by_tests, sides, rows, claims, asked })
+        let flag = |key: &str| published.root().get(key).and_then(Item::as_bool).unwrap_or(true);
+        let (searched_by_tests, run_by_tests) = (flag("searched_by_tests"), flag("run_by_tests"));
+        Ok(Plan { seeds, quick_seeds, searched_by_tests, run_by_tests, sides, rows, claims, asked, courses })
     }
 }
 
@@ -98,11 +108,48 @@ impl Reader<'_> {
         let (name, file, profile) = (self.text(table, "name")?, self.text(table, "scenario")?, self.text(table, "profile")?);
         let found = self.0.scenarios.iter().find(|row| row.0 == file);
         let (_, text) = found.ok_or_else(|| self.wrong(format!("there is no scenario `{file}`")))?;
+        let text = self.with(file, text, table)?;
         let (set, changes) = (self.texts(table, "set"), self.texts(table, "change"));
         let (of_profile, features) = (Some(profile.into()), changes.clone());
         let overrides = Overrides { profile: of_profile, set: set.clone(), features, ..Overrides::default() };
-        let scenario = Scenario::parse(file, text, Path::new(""), &overrides)?;
+        let scenario = Scenario::parse(file, &text, Path::new(""), &overrides)?;
         Ok(Side { name: name.into(), profile: profile.into(), changes, set, scenario })
+    }
+    /// The text of a scenario with some of its words replaced. Each stands there once.
+    fn with(&self, file: &str, text: &str, table: &Table) -> Result<String, Error> {
+        let pairs = table.get("with").and_then(Item::as_array).into_iter().flatten();
+        let mut text = text.to_string();
+        for pair in pairs.filter_map(|pair| pair.as_array()) {
+            let words: Vec<&str> = pair.iter().filter_map(|word| word.as_str()).collect();
+            let [from, to] = words[..] else { return Err(self.wrong("`with` lists pairs of texts".to_string())) };
+            if text.matches(from).count() != 1 {
+                return Err(self.wrong(format!("`{from}` does not stand once in scenario `{file}`")));
+            }
+            text = text.replace(from, to);
+        }
+        Ok(text)
+    }
+    fn course(&self, table: &Table, sides: &[Side]) -> Result<Course, Error> {
+        let names = |key: &str| -> Result<Vec<usize>, Error> {
+            self.texts(table, key).iter().map(|name| self.place(sides, name)).collect()
+        };
+        let (of, by) = (names("of")?, names("by")?);
+        let at = table.get("at").and_then(Item::as_array).into_iter().flatten();
+        let at: Vec<u64> = at.filter_map(|at| at.as_integer().and_then(|at| u64::try_from(at).ok())).collect();
+        let fits = |points: usize| points == at.len() && points > 0;
+        if !(fits(of.len()) && fits(by.len()) && at[0] == 0 && at.is_sorted()) {
+            return Err(self.wrong("a course whose points do not begin at 0, do not rise, or have no side each".to_string()));
+        }
+        Ok(Course {
+            id: self.text(table, "id")?.into(),
+            of,
+            by,
+            at,
+            metric: self.text(table, "metric")?.into(),
+            lasts_s: self.number(table, "lasts_s")?,
+            published: decimal(table, "published").map_or(Quantity::Unknown, Quantity::Number),
+            band: Band::between(decimal(table, "min"), decimal(table, "max")),
+        })
     }
     fn place(&self, sides: &[Side], name: &str) -> Result<usize, Error> {
         sides.iter().position(|side| side.name == name).ok_or_else(|| self.wrong(format!("there is no side `{name}`")))
