@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 
 /// What a folder of examples shows of the tree: folders that are only read, and those that commands write beside.
 const READ: &[&str] = &["crates", "examples", "recordings"];
-const WRITTEN: &[&str] = &["scenarios/examples", "scenarios/features", "scenarios/incidents", "scenarios/sweeps"];
+const WRITTEN: &[&str] =
+    &["scenarios/examples", "scenarios/features", "scenarios/incidents", "scenarios/regressions", "scenarios/sweeps"];
 /// A command whose runs take minutes: CI compares its rows (`cargo xtask ci`, step "reproduce, quick").
 const LONG: &str = "reproduce";
 /// The first line of a block that is run.

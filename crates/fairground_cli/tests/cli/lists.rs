@@ -87,7 +87,7 @@ fn profiles_are_shown_and_compared() {
 #[test]
 fn any_kernel_of_the_tables_is_shown() {
     expect![[r#"
-        From v5.19 to v6.0: 14 changes
+        From v5.19 to v6.0: 15 changes
 
         v6.0
           pelt_clock (seam): rq-clock-pelt → rq-clock-pelt-idle
@@ -99,6 +99,9 @@ fn any_kernel_of_the_tables_is_shown() {
               Now: Up to now, by an estimate of what the clock would show. Before: Up to the last reading of
               the clock (any kernel built without NO_HZ).
               commit e2f3e35f1f5a "sched/fair: Decay task PELT values during wakeup migration"
+          throttled_leaf (seam): listed → left
+              Now: Not until it is throttled no more. Before: It does, and so do those above it up to one
+              that is on the list: its clock stands still, but its group's entity is aged.
           load_end (seam): below-throttled → at-throttled
               Now: At the first throttled queue, which takes it; it may be the queue itself. Before: Below
               the first throttled queue above: that does not take it.
