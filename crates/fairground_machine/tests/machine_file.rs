@@ -184,13 +184,20 @@ fn page_sizes_are_a_list_in_any_order() {
     }
 }
 
+#[test]
+fn cpus_of_the_network_device_are_a_list() {
+    assert_eq!(parse("cores = 4\n").nic_cpus, None);
+    assert_eq!(parse("cores = 4\nnic_cpus = \"0,2-3\"\n").nic_cpus.unwrap().count(), 3);
+    assert_eq!(mistakes("cores = 4\nnic_cpus = \"many\"\n"), ["2: `nic_cpus` is \"many\""]);
+}
+
 /// All keys but those that say the same as another.
 #[test]
 fn every_key_is_written_where_it_changes_something_and_reads_back() {
     let settings = "description = \"x\"\ncapacity = 512\nfreq_capacity = 700\nreclaim_distance = 12\nsmt = false\ncluster = false\n\
         mc = false\nnuma = false\nhz = 1000\ntick = \"3ms\"\ntick_jitter = \"10us\"\ntick_jitter_seed = 5\ntick_offset = \"1us\"\n\
         tick_phase = \"5us\"\nround_of_turns = \"100us\"\nscan_atomic = true\nsmt_percent = 70\ncore_cache = \"1MiB\"\n\
-        page_sizes = [\"64KiB\"]\nidle_governor = \"deepest\"\nfreq_invariant = false\n";
+        page_sizes = [\"64KiB\"]\nnic_cpus = \"1-2\"\nwire = \"40us\"\nidle_governor = \"deepest\"\nfreq_invariant = false\n";
     let tables = "[[policy]]\ncpus = \"0-3\"\nkhz = [1, 2]\npower_mw = [3, 4]\ntransition_delay = \"1ms\"\n\
         governor = { name = \"ondemand\", up_threshold = 50 }\n[[idle_state]]\nexit_latency = \"2us\"\nexit_time = \"1us\"\n\
         target_residency = \"3us\"\n[costs]\npreset = \"zero\"\ntick = \"1us\"\n";

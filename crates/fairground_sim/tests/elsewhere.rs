@@ -55,6 +55,7 @@ fn marks(log: &Log) -> Vec<(u64, u64)> {
     log.events.iter().filter_map(mark).collect()
 }
 
+/// Model: 08 T15
 #[test]
 fn an_answer_takes_two_ways_over_the_wire() {
     let (log, _, end) = Log::and_simulation(setup(machine(free_machine(2, 250)), "v6.12", asked(3, 1), 10 * MS));
@@ -82,6 +83,8 @@ fn the_cpu_of_the_ring_wakes_the_reader_in_a_softirq() {
     assert_eq!(booked("net_rx_softirq"), 100);
 }
 
+/// Model: 08 T15
+///
 /// While the ring is polled the device is silent: a burst is one interrupt.
 #[test]
 fn a_burst_interrupts_once() {
