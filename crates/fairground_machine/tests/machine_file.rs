@@ -188,6 +188,7 @@ fn page_sizes_are_a_list_in_any_order() {
 fn cpus_of_the_network_device_are_a_list() {
     assert_eq!(parse("cores = 4\n").nic_cpus, None);
     assert_eq!(parse("cores = 4\nnic_cpus = \"0,2-3\"\n").nic_cpus.unwrap().iter().count(), 3);
+    assert_eq!(parse("cores = 4\nnic_cpus = 3\n").nic_cpus, parse("cores = 4\nnic_cpus = \"3\"\n").nic_cpus);
     assert_eq!(mistakes("cores = 4\nnic_cpus = \"many\"\n"), ["2: `nic_cpus` is \"many\""]);
 }
 

@@ -76,9 +76,13 @@ fn policy(fields: &Fields, mistakes: &mut Mistakes) -> Option<FreqPolicy> {
     (mistakes.0.len() == before).then_some(policy)
 }
 
-/// A list of CPUs.
+/// A list of CPUs as text, or the number of one.
 pub(super) fn cpus(fields: &Fields, key: &str, mistakes: &mut Mistakes) -> Option<CpuMask> {
-    let text = fields.text(key, mistakes)?;
+    let number = fields.item(key).and_then(toml_edit::Item::as_integer).map(|number| number.to_string());
+    let text = match &number {
+        Some(number) => number.as_str(),
+        None => fields.text(key, mistakes)?,
+    };
     let mask = CpuMask::parse_list(text);
     if mask.is_none() {
         let hint = "Write a list of CPUs, as in \"0-3\" or \"0,2,4\".";
