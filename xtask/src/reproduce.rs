@@ -25,6 +25,8 @@ const KNOWN_OUTSIDE: &[(&str, &str)] = &[
     ("r6-ingress.request_latency.mean", "each CPU keeps 1 ms; see docs/experiments/incidents.md"),
     ("r6-ingress.mean_of_free", "as the mean; see docs/experiments/incidents.md"),
     ("r9-collector.response.max", "each CPU keeps 1 ms, and 400 ms are exactly two quotas; see docs/experiments/incidents.md"),
+    ("lazy_by_none.transactions", "at its worst the standstill is deeper; see docs/experiments/postgres-preempt.md"),
+    ("lazy.spin", "as the rate; see docs/experiments/postgres-preempt.md"),
     ("r10-quiet.request_latency.p99", "each CPU keeps 1 ms; see docs/experiments/incidents.md"),
 ];
 

@@ -35,7 +35,10 @@ impl Course {
                 |seed: usize| -> Vec<u64> { points.iter().map(|point| point[seed].value / point[seed].unit.scale()).collect() };
             Ok((0..seeds).map(|seed| done(&self.at, &of_seed(seed), self.lasts_s)).collect())
         };
-        let ratios = means(&self.of)?.into_iter().zip(means(&self.by)?).map(|(of, by)| Decimal::ratio(of, by.max(1)));
+        let ratios = means(&self.of)?
+            .into_iter()
+            .zip(means(&self.by)?)
+            .map(|(of, by)| Decimal::ratio(of.saturating_mul(1000) / by.max(1), 1000));
         Ok(ReproductionRow {
             id: self.id.clone(),
             unit: "times".into(),

@@ -57,11 +57,9 @@ fn run_plan(
         runs.add(digest);
         given[side].push(metrics);
     }
-    let rows = plan.rows.iter().map(|(id, figure)| row(id, figure, plan, &given)).collect::<Result<Vec<_>, Error>>()?;
-    let mut rows = rows;
-    for course in &plan.courses {
-        rows.push(course.row(plan, &given)?);
-    }
+    let rows = plan.rows.iter().map(|(id, figure)| row(id, figure, plan, &given));
+    let courses = plan.courses.iter().map(|course| course.row(plan, &given));
+    let rows = rows.chain(courses).collect::<Result<Vec<_>, Error>>()?;
     let mut claims = Vec::new();
     for (id, figure) in &plan.claims {
         let shown = row(id, figure, plan, &given)?;

@@ -191,6 +191,28 @@ fn it_is_taken_in_user_mode_and_given_back_before_the_end() {
     assert!(wrong.to_string().contains("lock `spin`: a round of 0"), "{wrong}");
 }
 
+/// Two spin beside the holder as it releases the lock: the line comes to it behind both. One of them is off its CPU then, if a task of
+/// another class came there at 500 ns.
+#[test]
+fn who_is_off_its_cpu_does_not_keep_the_line() {
+    let released = |displaced: bool| {
+        let mut set = set(spec(50, (100_000, 100_000), None));
+        let holder = set.pinned("holder", 0, vec![TAKE, work(1000), RELEASE, GOT]);
+        for cpu in 1..3 {
+            set.pinned("spinner", cpu, after(100, holds(10)));
+        }
+        if displaced {
+            let at = Instant::from_ns(500);
+            let beside = set.pinned("beside", 1, vec![Instr::Set { reg: 0, at }, Instr::SleepUntil { reg: 0 }, work(MS)]);
+            set.tasks[beside].policy = Policy::Fifo(RtPriority::new(1).unwrap());
+        }
+        let mut machine = free_machine(3, 1000);
+        machine.costs.prices_ps[Op::TasContend as usize] = 30_000;
+        got(&ran(set, machine, 1).0, holder)
+    };
+    assert_eq!([released(false), released(true)], [[1060], [1030]]);
+}
+
 /// Spinners of one lock, each with 200 rounds of 50 ns before a sleep, which a holder keeps.
 fn rounds_of(spinners: u32, line_ps: u64) -> (u64, u64) {
     let mut set = set(spec(50, (200, 200), Some((100 * MS, 100 * MS))));
