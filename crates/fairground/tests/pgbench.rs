@@ -1,4 +1,5 @@
 //! pgbench in whole runs: one backend flushes the log for all that come meanwhile, and pgbench may run on another machine.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use fairground::run::{RunOptions, run};
 use fairground_model::NullSink;
