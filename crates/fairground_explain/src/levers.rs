@@ -4,11 +4,12 @@ use super::cause::Cause;
 use super::one::{Explained, is_crowding};
 use super::own::is_of_kind;
 use super::parts::{Keeps, Who};
-use super::what_if::{CPUS, NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, QUEUED_LOAD};
+use super::what_if::{CPUS, NO_DEEP_IDLE, NO_HOLDER_PREEMPTION, NO_INTERRUPTS, NO_STEAL, QUEUED_LOAD};
 use fairground_model::{DEFAULT_SHARES, Policy, Start, TaskSet, TaskSpec, event};
 use fairground_scenario::Scenario;
 use fairground_sched::Profile;
 use fairground_sched::profile::{Known, KnownKind};
+use fairground_sim::GaveWay;
 use fairground_stdx::{CpuMask, Ns, TaskId, TgId};
 
 /// The greatest HZ that a kernel is built with.
@@ -106,6 +107,18 @@ impl<'a> Named<'a> {
         });
         names
     }
+    /// Whether holders of locks gave way at exits from the kernel for most of their time.
+    fn holders_gave_way_at_exits(&self) -> bool {
+        let time = |at_exit: bool| {
+            let places = self.one.parts.rows().iter().filter_map(|part| match part.who {
+                Who::Holder(_, Keeps::Task(_, Some(place))) => Some((part.time.0, place)),
+                _ => None,
+            });
+            let is_exit = |place| matches!(place, GaveWay::AfterFault | GaveWay::AfterSyscall);
+            places.filter(|row| is_exit(row.1) == at_exit).map(|row| row.0).sum::<u64>()
+        };
+        time(true) > time(false)
+    }
     /// The other tasks that go before all fair ones.
     fn other_real_time(&self) -> Vec<&str> {
         let is_urgent = |policy: &Policy| policy.is_rt() || matches!(policy, Policy::Deadline { .. });
@@ -180,7 +193,11 @@ impl<'a> Named<'a> {
             Cause::IdleExit => texts(&[NO_DEEP_IDLE]),
             Cause::Interrupt => texts(&[NO_INTERRUPTS]),
             Cause::Stolen => texts(&[NO_STEAL]),
-            Cause::LockHolderPreempted => idle(self.instead_of_holders()),
+            // Where holders give way is what a preemption model decides. Where they bear one name, none of them can be told to yield.
+            Cause::LockHolderPreempted => {
+                let model = self.holders_gave_way_at_exits().then(|| "preemption=full".to_string());
+                [model.into_iter().collect(), idle(self.instead_of_holders()), texts(&[NO_HOLDER_PREEMPTION])].concat()
+            }
             Cause::CpuOffline => vec![format!("online {}", self.offline())],
             Cause::Affinity => vec![self.of_team(&format!("affinity {{task}} {}", self.cpus()))],
             Cause::SearchCut => [texts(&["NO_SIS_PROP", "NO_SIS_UTIL"]), self.to_idle_cpu()].concat(),

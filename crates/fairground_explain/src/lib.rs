@@ -60,7 +60,7 @@ pub use recorded::{Ran, RecordedOptions, RecordedStory, RecordedWait, is_recordi
 pub use show::{document, document_of_none, story, story_of_none, tables};
 pub use tree::over_tree;
 pub use verdicts::{Misread, Miss};
-pub use what_if::{Change, NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, Outcome, Pairs, QUEUED_LOAD};
+pub use what_if::{Change, NO_DEEP_IDLE, NO_HOLDER_PREEMPTION, NO_INTERRUPTS, NO_STEAL, Outcome, Pairs, QUEUED_LOAD};
 
 use fairground_model::cgroup::ROOT;
 use fairground_model::{Start, TaskSet, TaskSpec, event};

@@ -183,8 +183,8 @@ pub(super) fn prove(
             if matches!(cause, Cause::Throttled | Cause::LockHolderThrottled) {
                 break;
             }
-            // A kernel with other ticks is another one: where a switch does, it is not tried.
-            if cause == Cause::TickGranularity && saved.0 * 2 >= length.0 {
+            // A kernel with other ticks is another one, and none spares who holds a lock: where another change does, they are not tried.
+            if matches!(cause, Cause::TickGranularity | Cause::LockHolderPreempted) && saved.0 * 2 >= length.0 {
                 break;
             }
         }

@@ -36,14 +36,17 @@ enum Without {
     Steal,
     /// CPUs idle in their shallowest state.
     DeepIdle,
+    /// Holders of locks are not preempted.
+    HolderPreemption,
 }
 
 /// These changes by name.
-const WITHOUT: [(&str, Without); 4] = [
+const WITHOUT: [(&str, Without); 5] = [
     (QUEUED_LOAD, Without::Misreading),
     (NO_INTERRUPTS, Without::Interrupts),
     (NO_STEAL, Without::Steal),
     (NO_DEEP_IDLE, Without::DeepIdle),
+    (NO_HOLDER_PREEMPTION, Without::HolderPreemption),
 ];
 
 /// The most workers that a service has.
@@ -65,6 +68,8 @@ pub const NO_INTERRUPTS: &str = "no-interrupts";
 pub const NO_STEAL: &str = "no-steal";
 /// CPUs idle in their shallowest state.
 pub const NO_DEEP_IDLE: &str = "no-deep-idle";
+/// Who holds a lock gives way only when it has released all that it holds.
+pub const NO_HOLDER_PREEMPTION: &str = "no-holder-preemption";
 
 /// What is changed: one thing, or several together.
 #[derive(Clone, PartialEq, Debug)]
@@ -173,6 +178,7 @@ impl Change {
                 Without::Interrupts => run.silence(false),
                 Without::Steal => run.silence(true),
                 Without::DeepIdle => run.stay_shallow(),
+                Without::HolderPreemption => run.keep_lock_holders(),
             }
         }
         self.slack.iter().for_each(|&(task, slack)| run.set_timer_slack(task, slack));

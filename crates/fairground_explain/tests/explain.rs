@@ -36,6 +36,7 @@ const PLANTED: &[(&str, Cause, Without, u64)] = &[
     ("group-still-high", Cause::MisledStatistic, WhatIf("queued-load"), 60),
     ("group-still-high-nested", Cause::MisledStatistic, WhatIf("queued-load"), 60),
     ("heavier-task", Cause::HeavierTask, WhatIf("nice heavy 0"), 10),
+    ("holders-of-one-name", Cause::LockHolderPreempted, WhatIf(fairground_explain::NO_HOLDER_PREEMPTION), 60),
     ("idle-exit", Cause::IdleExit, Text("deepest", "shallowest"), 15),
     ("idle-policy", Cause::IdlePolicy, Text("policy = \"idle\"", "nice = 0"), 10),
     ("interrupt", Cause::Interrupt, WhatIf(fairground_explain::NO_INTERRUPTS), 10),
@@ -115,6 +116,16 @@ fn a_spin_for_a_lock_whose_holder_was_preempted_after_a_fault_is_told_with_all_t
     let Who::Holder(holder, Keeps::Task(instead, place)) = longest.who else { panic!("{:?}", late.one.parts.rows()) };
     assert_eq!((late.names.task(holder), late.names.task(instead), place), ("owner", "guest", Some(GaveWay::AfterFault)));
     assert!(story(&late).contains("owner, preempted at the exit of a fault, while guest had its CPU"), "{}", story(&late));
+}
+
+/// Its section takes 5 ms: so long the worker waits at most, if nobody takes the holder's CPU meanwhile.
+#[test]
+fn a_holder_that_keeps_its_cpu_is_waited_for_no_longer_than_its_section() {
+    let late =
+        explained("holders-of-one-name", &text("holders-of-one-name"), &worker(Some(fairground_explain::NO_HOLDER_PREEMPTION)));
+    let outcome = &late.proof.outcomes[0];
+    assert!(late.one.delay.length() > Ns::from_ms(12), "{:?}", late.one.delay);
+    assert!(outcome.delay.unwrap() <= Ns::from_ms(5) && outcome.whole.unwrap() <= Ns::from_ms(5), "{outcome:?}");
 }
 
 /// A message is written every 2 ms, and the work for it takes 5: what nobody has read at the end waits longest.

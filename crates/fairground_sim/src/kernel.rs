@@ -331,7 +331,7 @@ impl Simulation {
     #[inline(never)]
     fn gives_way(&mut self, cpu: CpuId, task: TaskId) -> bool {
         let place = if self.in_kernel(task) { GaveWay::InKernel } else { self.tasks[task].gives_way };
-        if self.grants_slice_extension(cpu, task, place) {
+        if self.puts_off_resched(cpu, task) || self.grants_slice_extension(cpu, task, place) {
             return false;
         }
         self.tasks[task].gave_way = Some(place);

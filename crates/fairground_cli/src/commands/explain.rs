@@ -35,7 +35,7 @@ pub(crate) struct Args {
     top: usize,
     /// Try this change from the state before the task last slept: an overlay, a feature (NO_WAKEUP_PREEMPTION), a tunable
     /// (sched_wakeup_granularity_ns=0), a seam (preemption=full), a change of [[at]] ("affinity worker 0-3"), "slack worker 1us",
-    /// queued-load, no-interrupts, no-steal or no-deep-idle; from the beginning of the run: another kernel (kernel=6.12), machine
+    /// queued-load, no-interrupts, no-steal, no-deep-idle or no-holder-preemption; from the beginning of the run: another kernel (kernel=6.12), machine
     /// (machine.hz=1000), more CPUs (cpus=8) or number of workers of a service (workers=16); several with ; between them. Else
     /// what is plausible
     #[arg(long = "what-if", value_name = "CHANGE")]

@@ -130,29 +130,66 @@ fn quota(pool: &PoolStory, names: &Names) -> String {
     text
 }
 
-/// Who had the CPU, the longest first.
+/// Some of the time that a task waited, in words.
+struct Told {
+    time: Ns,
+    parts: usize,
+    text: String,
+}
+
+/// Who had the CPU, the longest first. Parts that are short each, and long together by one cause, are told as one.
 fn here(one: &Explained, names: &Names) -> String {
-    let mut parts = one.parts.rows().to_vec();
-    parts.sort_by_key(|part| std::cmp::Reverse(part.time));
     let worth = |time: Ns| time.0 * WORTH_A_WORD >= one.delay.length().0;
-    let line = |part: &Part| {
-        let who = who(part.who, names);
-        let time = format_ns(part.time);
-        let text = format!("  {time:>10}  {who} on CPU {}: {}\n", part.cpu, part.cause.sentence());
-        text + &part.meeting.map(|meeting| format!("{:14}{}\n", "", met(&meeting, names))).unwrap_or_default()
-    };
-    let shown = parts.iter().filter(|part| worth(part.time)).count().clamp(1, PARTS_AT_MOST).min(parts.len());
-    let mut lines: String = parts[..shown].iter().map(line).collect();
-    let rest = Ns(parts[shown..].iter().map(|part| part.time.0).sum());
+    let rows = one.parts.rows();
+    let mut told: Vec<Told> = rows.iter().filter(|part| worth(part.time)).map(|part| alone(part, names)).collect();
+    for &cause in Cause::ALL {
+        let short: Vec<&Part> = rows.iter().filter(|part| part.cause == cause && !worth(part.time)).collect();
+        let together = together(&short, names);
+        told.extend(together.filter(|told| worth(told.time)));
+    }
+    if told.is_empty() {
+        told.extend(rows.iter().rev().max_by_key(|part| part.time).map(|part| alone(part, names)));
+    }
+    told.sort_by_key(|row| std::cmp::Reverse(row.time));
+    told.truncate(PARTS_AT_MOST);
+    let (time, parts) = told.iter().fold((Ns::ZERO, 0), |sum, row| (sum.0 + row.time, sum.1 + row.parts));
+    let mut lines: String = told.into_iter().map(|row| row.text).collect();
+    let rest = one.parts.total().saturating_sub(time);
     if rest > Ns::ZERO {
-        let shorter = if parts.len() - shown == 1 {
-            "one shorter part".to_string()
-        } else {
-            format!("{} shorter parts", parts.len() - shown)
+        let shorter = match rows.len() - parts {
+            1 => "one shorter part".to_string(),
+            more => format!("{more} shorter parts"),
         };
         lines += &format!("  {:>10}  in {shorter}\n", format_ns(rest));
     }
     format!("While it waited:\n{lines}")
+}
+
+/// One part.
+fn alone(part: &Part, names: &Names) -> Told {
+    let (who, time) = (who(part.who, names), format_ns(part.time));
+    let text = format!("  {time:>10}  {who} on CPU {}: {}\n", part.cpu, part.cause.sentence());
+    let text = text + &part.meeting.map(|meeting| format!("{:14}{}\n", "", met(&meeting, names))).unwrap_or_default();
+    Told { time: part.time, parts: 1, text }
+}
+
+/// Parts of one cause, with the longest of them; `None` if there are none.
+fn together(parts: &[&Part], names: &Names) -> Option<Told> {
+    let longest = parts.iter().rev().max_by_key(|part| part.time)?;
+    if parts.len() == 1 {
+        return Some(alone(longest, names));
+    }
+    let time = Ns(parts.iter().map(|part| part.time.0).sum());
+    let text = format!(
+        "  {:>10}  in {} parts: {}; the longest {}: {} on CPU {}\n",
+        format_ns(time),
+        parts.len(),
+        longest.cause.sentence(),
+        format_ns(longest.time),
+        who(longest.who, names),
+        longest.cpu
+    );
+    Some(Told { time, parts: parts.len(), text })
 }
 
 /// What stood idle, and how it came that the task was not there.

@@ -3,7 +3,7 @@
 use super::{finding, met, seconds, short, who};
 use crate::one::LEAST_PCT;
 use crate::verdicts::Miss;
-use crate::{Aggregate, Explained, Explanation, Names, Pairs};
+use crate::{Aggregate, Cause, Explained, Explanation, Names, Pairs, Part};
 use fairground_metrics::Decimal;
 use fairground_report::units::format_ns;
 use fairground_report::{Cell, Column, Table, columns};
@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 
 /// So many rows of balances are shown.
 const BALANCES_SHOWN: usize = 20;
+/// So many parts are shown, the longest. Of more, the sums by cause are shown too.
+const PARTS_SHOWN: usize = 40;
 /// So many stretches are shown.
 const STRETCHES_SHOWN: usize = 24;
 
@@ -19,8 +21,15 @@ const STRETCHES_SHOWN: usize = 24;
 /// a percentile.
 pub fn tables(explanation: &Explanation) -> Vec<Table> {
     let (one, names) = (&explanation.one, &explanation.names);
-    let mut tables =
-        vec![parts(one, names), stretches(one, names), pool(explanation), idle(one), balances(one), outcomes(explanation)];
+    let mut tables = vec![
+        by_cause(one),
+        parts(one, names),
+        stretches(one, names),
+        pool(explanation),
+        idle(one),
+        balances(one),
+        outcomes(explanation),
+    ];
     tables.extend(explanation.aggregate.as_ref().map(aggregate));
     tables.retain(|table| !table.rows().is_empty());
     tables
@@ -28,6 +37,28 @@ pub fn tables(explanation: &Explanation) -> Vec<Table> {
 
 fn share(part: Ns, whole: Ns) -> Cell {
     Decimal::ratio(part.0 * 1000 / whole.0.max(1), 10).into()
+}
+
+/// The sums by cause, where there are more parts than are shown.
+fn by_cause(one: &Explained) -> Table {
+    let columns = columns![left "cause", right "time" "time_ns", right "%" "share_pct", right "parts", right "stretches"];
+    let mut table = Table::new("causes", "what the time went to, by cause", columns);
+    let rows = one.parts.rows();
+    let mut causes: Vec<Cause> = Cause::ALL.iter().copied().filter(|&cause| one.parts.of(cause) > Ns::ZERO).collect();
+    causes.sort_by_key(|&cause| std::cmp::Reverse(one.parts.of(cause)));
+    for cause in causes.into_iter().filter(|_| rows.len() > PARTS_SHOWN) {
+        let alike = || rows.iter().filter(|part| part.cause == cause);
+        let stretches = alike().map(|part| u64::from(part.stretches)).sum::<u64>();
+        let (time, parts) = (one.parts.of(cause), alike().count() as u64);
+        table.push(vec![
+            cause.slug().into(),
+            Cell::ns(time),
+            share(time, one.parts.total()),
+            Cell::count(parts),
+            Cell::count(stretches),
+        ]);
+    }
+    table
 }
 
 fn parts(one: &Explained, names: &Names) -> Table {
@@ -40,7 +71,11 @@ fn parts(one: &Explained, names: &Names) -> Table {
     }
     let mut table = Table::new("parts", "what the time went to", columns);
     let whole = one.parts.total();
-    for part in one.parts.rows() {
+    let mut rows: Vec<&Part> = one.parts.rows().iter().collect();
+    if rows.len() > PARTS_SHOWN {
+        rows.sort_by_key(|part| std::cmp::Reverse(part.time));
+    }
+    for part in rows.iter().take(PARTS_SHOWN) {
         let (cause, who, cpu) = (part.cause.slug(), who(part.who, names), u64::from(part.cpu.get()));
         let stretches = u64::from(part.stretches);
         let mut row = vec![cause.into(), who.into(), cpu.into(), Cell::ns(part.time), share(part.time, whole), stretches.into()];
@@ -48,6 +83,14 @@ fn parts(one: &Explained, names: &Names) -> Table {
             row.push(part.meeting.map_or_else(Cell::empty, |meeting| met(&meeting, names).into()));
         }
         table.push(row);
+    }
+    let hidden: u64 = rows.iter().skip(PARTS_SHOWN).map(|part| part.time.0).sum();
+    if hidden > 0 {
+        table.note(format!(
+            "the longest {PARTS_SHOWN}; {} more have {} together",
+            rows.len() - PARTS_SHOWN,
+            format_ns(Ns(hidden))
+        ));
     }
     table.note(format!("sum {}: each nanosecond is in one part", format_ns(whole)));
     table

@@ -104,6 +104,8 @@ struct Locker {
     waited: bool,
     /// What it does with spin locks of user space.
     spinner: Spinner,
+    /// A reschedule waits until it holds no lock.
+    owes_resched: bool,
 }
 
 /// The locks of a run.
@@ -122,6 +124,8 @@ pub(crate) struct Klocks {
     hung_after: Ns,
     /// Whether there are spin locks of user space.
     spin_locks: bool,
+    /// Whether who holds a lock keeps its CPU, which no kernel does.
+    holders_stay: bool,
     /// What was done with locks in this event, for who watches.
     events: Vec<LockEvent>,
     /// The waits of each task for all locks; empty if there are too many tasks to tell them apart.
@@ -142,6 +146,7 @@ impl Klocks {
             events: Vec::with_capacity(16),
             by_task: set.tasks.iter().map(|_| LogLinear::new()).take(if told_apart { set.tasks.len() } else { 0 }).collect(),
             spin_locks: locks.iter().any(|lock| matches!(lock.spec.kind, LockKind::Spin(_))),
+            holders_stay: false,
             hung_after: set.hung_task_timeout.unwrap_or(HUNG_TASK_TIMEOUT),
             locks,
         }
@@ -384,8 +389,12 @@ impl Simulation {
             self.next_look(lock, None);
         }
         self.call_spinners(Some(lock), None);
+        let owes = self.klocks.lockers[task].held == 0 && std::mem::take(&mut self.klocks.lockers[task].owes_resched);
+        if owes {
+            self.sched.set_need_resched(cpu);
+        }
         if of_kernel || !contended {
-            return self.after_lock(cpu, self.without_entry(task));
+            return self.after_lock(cpu, if owes { Then::Resume } else { self.without_entry(task) });
         }
         self.cpus[cpu].meter.count(Op::FutexOp);
         self.syscall(cpu, Then::WakeUpQ { sync: false })
@@ -420,9 +429,26 @@ impl Simulation {
         }
     }
 
+    /// From now on who holds a lock is not preempted: it gives way when it has released all.
+    pub fn keep_lock_holders(&mut self) {
+        self.klocks.holders_stay = true;
+    }
+
+    /// Whether a reschedule of the current task is put off until it holds no lock.
+    pub(crate) fn puts_off_resched(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        let locker = &mut self.klocks.lockers[task];
+        if !self.klocks.holders_stay || locker.held == 0 {
+            return false;
+        }
+        locker.owes_resched = true;
+        self.sched.clear_need_resched(cpu);
+        true
+    }
+
     /// `task` leaves its CPU.
     #[inline]
     pub(crate) fn lock_owner_leaves(&mut self, task: TaskId) {
+        self.klocks.lockers[task].owes_resched = false;
         if !self.klocks.spinners.is_empty() {
             self.call_spinners(None, Some(task));
         }
