@@ -40,9 +40,23 @@ fn work(program: &mut Program, values: &Values, misses: &[u32], shared: &Shared)
     let stretches = values.count("calls") + 1;
     let mean = values.time("statement").0 / stretches;
     let (low, high) = (Ns((mean * 2 / 3).max(1)), Ns((mean * 4 / 3).max(1)));
-    for stretch in 0..stretches {
-        program.push(Instr::RunBetween { low, high, mode: Mode::User });
-        for (_, &chance) in (0..).zip(misses).filter(|row| row.1 > &0 && (stretches / 2 + row.0) % stretches == stretch) {
+    let compute = || Instr::RunBetween { low, high, mode: Mode::User };
+    let chances = |stretch: u64| {
+        let is_there = move |row: &(u64, &u32)| *row.1 > 0 && (stretches / 2 + row.0) % stretches == stretch;
+        (0..).zip(misses).filter(is_there).map(|row| *row.1)
+    };
+    let mut stretch = 0;
+    while stretch < stretches {
+        // Stretches without a buffer, each with a call behind it, are a loop: a thousand backends have programs of their own.
+        let plain = (stretch..stretches - 1).take_while(|&stretch| chances(stretch).next().is_none()).count() as u64;
+        let begin = program.push(compute());
+        if plain > 0 {
+            call(program, CALL);
+            program.push(Instr::Repeat { counter: 0, times: plain, to: begin });
+            stretch += plain;
+            continue;
+        }
+        for chance in chances(stretch) {
             let skip = program.push(Instr::JumpByChance { hits: MILLION - chance, of: MILLION, to: 0 });
             extend(program, values, true);
             victim(program, shared);
@@ -53,6 +67,7 @@ fn work(program: &mut Program, values: &Values, misses: &[u32], shared: &Shared)
         if stretch + 1 < stretches {
             call(program, CALL);
         }
+        stretch += 1;
     }
 }
 

@@ -22,9 +22,15 @@ pub(super) fn code(links: &[Link], shared: &Shared, script: &Script) -> Program 
     }
     let waits = program.here();
     program.push(Instr::Recv { sock: links[0].answers[0], bytes: ANSWER });
-    for link in links {
+    // What looks at all clients stands together: it is what a run reads most.
+    let look = |link: &Link| {
         program.push(Instr::Load { word: link.answered.into(), into: FLAG });
-        let skip = program.push(Instr::JumpIf { reg: FLAG, is: Test::Equal, value: Value::Const(0), to: 0 });
+        program.push(Instr::JumpIf { reg: FLAG, is: Test::Equal, value: Value::Const(1), to: 0 })
+    };
+    let looks: Vec<u32> = links.iter().map(look).collect();
+    program.push(Instr::Jump { to: waits });
+    for (link, look) in links.iter().zip(looks) {
+        land(&mut program, look);
         program.push(Instr::Store { word: link.answered.into(), value: Value::Const(0) });
         program.push(Instr::RunBetween { low: PER_STATEMENT.0, high: PER_STATEMENT.1, mode: Mode::User });
         program.push(Instr::Load { word: link.sent.into(), into: SENT });
@@ -42,9 +48,7 @@ pub(super) fn code(links: &[Link], shared: &Shared, script: &Script) -> Program 
         program.push(Instr::Store { word: link.sent.into(), value: Value::Reg(SENT) });
         send(&mut program, link);
         program.push(Instr::Jump { to: waits });
-        land(&mut program, skip);
     }
-    program.push(Instr::Jump { to: waits });
     program
 }
 
