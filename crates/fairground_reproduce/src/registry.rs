@@ -76,6 +76,13 @@ pub static EXPERIMENTS: &[Experiment] = &[
         run: |options, control| regressions::run(&regressions::PIPE_DELAY_DEQUEUE, options, control),
         over: Over::Nothing("its first kernel is v6.6, and no tree of that builds"),
     },
+    Experiment {
+        name: "schbench-newidle",
+        sentence: "Newidle balance without a floor (5.16, 2021): schbench loses requests to balances that nearly all fail; NI_RANDOM.",
+        takes_hours: false,
+        run: |options, control| regressions::run(&regressions::SCHBENCH_NEWIDLE, options, control),
+        over: Over::Nothing("its first kernels are v6.6 and v6.14, and no trees of those build"),
+    },
 ];
 
 /// All of them as a table, with what each shows.

@@ -30,4 +30,5 @@ regressions! {
     PIPE_DELAY_DEQUEUE "pipe-delay-dequeue": "pipe-delay-dequeue" "pipe-delay-dequeue-copy";
     POSTGRES_PREEMPT "postgres-preempt": "postgres-preempt";
     RT_SHARE "rt-share": "rt-share" "rt-share-sleeps";
+    SCHBENCH_NEWIDLE "schbench-newidle": "schbench-newidle";
 }

@@ -39,7 +39,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
             .short('t'),
         Param::count("runtime", (1, 1_000_000), "30", "How long it runs, in seconds.").short('r'),
         Param::count("cache_footprint", (1, 1 << 20), "256", "Size of the three matrices of a worker, in KiB.").short('F'),
-        Param::count("operations", (1, 1_000_000), "5", "Products of matrices per request.").short('n'),
+        Param::count("operations", (0, 1_000_000), "5", "Products of matrices per request.").short('n'),
         Param::count("sleep_usec", (0, 1_000_000_000), "100", "Sleep of a worker before it works, in us.").short('s'),
         Param::switch("no-locking", "Workers take no lock of their CPU while they work.").short('L'),
         Param::cpus("message-cpus", "", "The CPUs to which message threads are bound; empty = all.").short('M'),
@@ -132,7 +132,9 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
             working_set_kib,
             ..TaskSpec::new(name, program)
         };
-        let footprint = values.count("cache_footprint") as u32;
+        // Without a product nobody touches the matrices.
+        let works = values.count("operations") > 0;
+        let footprint = if works { values.count("cache_footprint") as u32 } else { MESSAGE_WORKING_SET_KIB };
         let mut children = Vec::new();
         for row in 1..=workers {
             let program = set.programs.push(worker(&work, shared, row));
@@ -235,7 +237,9 @@ fn worker(work: &Work, shared: Shared, row: u64) -> Program {
     if let Some(locks) = work.locks {
         lock(&mut program, locks);
     }
-    program.push(Instr::Run { work: work.products, mode: Mode::User });
+    if work.products > Ns::ZERO {
+        program.push(Instr::Run { work: work.products, mode: Mode::User });
+    }
     if let Some(first) = work.locks {
         program.push(Instr::Store { word: Word { first, plus: Some(CPU) }, value: Value::Const(0) });
     }
@@ -311,6 +315,16 @@ mod tests {
         // 104 * 104 * 104 steps of 1 ns, five times.
         assert_eq!(runs("-t 1"), Ns(5 * 1_124_864));
         assert_eq!(runs("-t 1 -n 1 -F 64 --multiply-add-ps 500"), Ns(70_304));
+    }
+
+    /// Nobody touches a matrix then: what a worker has in the cache is little.
+    #[test]
+    fn requests_without_products_cost_nothing_and_touch_no_matrix() {
+        let set = read("-t 1 -n 0").unwrap();
+        testing::check(&set);
+        assert!(!set.programs.iter().flat_map(|program| &program.code).any(|instr| matches!(instr, Instr::Run { .. })));
+        let worker = |set: &TaskSet| set.tasks.iter().find(|task| task.name.starts_with("worker")).unwrap().working_set_kib;
+        assert_eq!((worker(&set), worker(&read("-t 1").unwrap())), (MESSAGE_WORKING_SET_KIB, 256));
     }
 
     #[test]
