@@ -1,6 +1,6 @@
 //! `cargo xtask pictures`: the pictures of the documentation, made anew from pages that the command writes.
 //!
-//! Each picture is a part of a page of `fairground run -o PAGE.html`, drawn by a headless Chromium.
+//! Each picture is a part of a page that a command writes with `-o PAGE.html`, drawn by a headless Chromium.
 
 use crate::steps::{fairground, succeeds};
 use std::path::Path;
@@ -11,16 +11,33 @@ const FOLDER: &str = "docs/pictures";
 /// What Chromium is called, by distribution.
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
 
-/// A picture: the scenario that is run, the part of time that is shown, and the size in pixels.
+/// A picture: the command that writes the page, the part of it that is shown, and the size in pixels.
 struct Picture {
     name: &'static str,
-    scenario: &'static str,
+    command: &'static [&'static str],
     view: &'static str,
     size: (u32, u32),
 }
 
-const PICTURES: &[Picture] =
-    &[Picture { name: "quota", scenario: "scenarios/examples/quota.toml", view: "t=200ms-700ms", size: (1100, 700) }];
+const PICTURES: &[Picture] = &[
+    Picture { name: "quota", command: &["run", "scenarios/examples/quota.toml"], view: "t=200ms-700ms", size: (1100, 700) },
+    // Two minutes.
+    Picture {
+        name: "bisect",
+        command: &[
+            "bisect",
+            "scenarios/regressions/postgres-preempt.toml",
+            "--a",
+            "v6.12",
+            "--b",
+            "v7.2",
+            "--metric",
+            "pgbench_transactions.per_second",
+        ],
+        view: "",
+        size: (1100, 860),
+    },
+];
 
 /// `cargo xtask pictures`.
 pub(crate) fn run(root: &Path) -> bool {
@@ -39,7 +56,7 @@ pub(crate) fn run(root: &Path) -> bool {
 fn draw(root: &Path, folder: &Path, browser: &str, picture: &Picture) -> bool {
     let page = folder.join(format!("{}.html", picture.name));
     let mut run = fairground(root);
-    run.args(["run", picture.scenario, "-o"]).arg(&page).stdout(Stdio::null());
+    run.args(picture.command).arg("-o").arg(&page).stdout(Stdio::null());
     if !succeeds(&mut run) {
         return false;
     }

@@ -30,12 +30,14 @@
 mod decide;
 mod effect;
 mod hunt;
+mod page;
 mod runs;
 mod search;
 mod show;
 mod units;
 
 pub use effect::Effect;
+pub use page::file;
 pub use show::{document, summary, tables};
 
 use fairground::compare::{self, CompareOptions};

@@ -68,7 +68,7 @@ fn of_culprit(found: &Bisected, culprit: &Culprit) -> String {
     text
 }
 
-fn value(found: &Bisected, mean: i128) -> String {
+pub(crate) fn value(found: &Bisected, mean: i128) -> String {
     format_metric(u64::try_from(mean.max(0)).unwrap_or(u64::MAX), found.metric.unit)
 }
 

@@ -4,8 +4,8 @@ use super::pool::Strip;
 use super::request::{Request, STATES, Span, State};
 use super::{Slow, SlowRequest};
 use crate::text::cpus_of;
-use fairground_report::page::{Axis, Bars, Block, Chart, Lane, Page, Point, Quantity, Scale, Series, Stretch, Waterfall};
-use fairground_report::units::format_ns;
+use fairground_report::page::{Axis, Bar, Bars, Block, Chart, Lane, Page, Point, Quantity, Scale, Series, Stretch, Waterfall};
+use fairground_report::units::{format_count, format_ns};
 use fairground_report::{Cell, Column, Table, columns};
 use fairground_stdx::{Instant, Ns};
 use serde_json::{Value, json};
@@ -143,10 +143,13 @@ impl Slow {
         }
     }
     fn bars(&self) -> Bars {
+        let bar = |(name, stalls): (String, &[Ns])| {
+            let amount = stalls.len() as u64;
+            Bar { name, amount, text: format!("{} stalls", format_count(amount)), marked: false }
+        };
         Bars {
             title: "How long CPUs stood still for want of quota".to_string(),
-            bars: self.stall_classes().into_iter().map(|(name, stalls)| (name, stalls.len() as u64)).collect(),
-            unit: "stalls".to_string(),
+            bars: self.stall_classes().into_iter().map(bar).collect(),
             note: "The first seed; each CPU on which the group was throttled counts for itself.".to_string(),
         }
     }

@@ -6,6 +6,7 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::input::RunInput;
+use fairground::output::{ResultFiles, ResultKind};
 use fairground::replay::Replay;
 use fairground_bisect::{self as bisect, BisectOptions};
 use fairground_scenario::{Control, Error, Overrides, trace_file};
@@ -34,6 +35,9 @@ pub(crate) struct Args {
     /// The number of seeds at most: few are made first, more where they do not tell. Fewer than six can decide nothing
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     runs: u64,
+    /// Also write the answer; its ending chooses the format: .html (a page with the metric of each kernel) or .json
+    #[arg(short, long = "output", value_name = "FILE")]
+    output: Vec<PathBuf>,
     #[command(flatten)]
     change: ScenarioFlags,
 }
@@ -60,6 +64,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         worth_permille: permille("--worth", &args.worth)?,
         runs: args.runs,
     };
+    let files = ResultFiles::open(&args.output, "bisect", &[ResultKind::Html, ResultKind::Json])?;
     let bar = Bar::new("bisecting");
     let found = bisect::bisect(scenario, &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
@@ -67,6 +72,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         eprintln!("interrupted: nothing was found");
         return Ok(EXIT_INTERRUPTED);
     };
+    for path in files.finish(true, |kind| bisect::file(scenario, &found, kind))? {
+        show::written(&path);
+    }
     if json {
         show::document(&bisect::document(scenario, &found))?;
     } else {

@@ -22,6 +22,30 @@ fn the_row_is_named_with_what_it_does() {
     assert_eq!((&document["command"], &document["a"]), (&"bisect".into(), &"v6.1".into()));
 }
 
+/// A kernel in bold moved the metric; the document is that of `--json`.
+#[test]
+fn the_page_has_the_metric_of_each_kernel() {
+    let folder = Folder::new();
+    let path = folder.file("steady.toml", STEADY);
+    let files = ["x.html", "x.json", "x.csv"].map(|name| folder.path(name));
+    let sides = ["bisect", &path, "--a", "v6.1", "--b", "v6.12", "--metric", "wakeup_latency_us.p50"];
+    let ran = ok(&[&sides[..], &["-o", &files[0], "-o", &files[1], "--json"]].concat());
+    assert_eq!(folder.read("x.json"), ran.out);
+    let document = ran.json();
+    let page = folder.read("x.html");
+    let history = document["tables"].as_array().unwrap().iter().find(|table| table["name"] == "history").unwrap();
+    let rows = history["rows"].as_array().unwrap();
+    assert_eq!(page.matches("<td class=\"bar\"").count(), rows.len() + 1);
+    let moved: Vec<&str> = rows.iter().filter(|row| row["moves"] == "yes").map(|row| row["to"].as_str().unwrap()).collect();
+    assert!(!moved.is_empty());
+    for kernel in moved {
+        assert!(page.contains(&format!("<tr class=\"marked\"><th>{kernel}</th>")), "{kernel}: {page}");
+    }
+    assert!(page.contains("Left over:") && !page.contains("<script"));
+    let ran = run(&[&sides[..], &["-o", &files[2]]].concat());
+    assert!(ran.code == 2 && ran.err.contains("`bisect` does not write this format"), "{}", ran.err);
+}
+
 #[test]
 fn a_trace_is_replayed() {
     let folder = Folder::new();

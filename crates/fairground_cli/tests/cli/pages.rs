@@ -295,5 +295,5 @@ fn shows_the_slowest_request(shown: &Shown, document: &serde_json::Value) {
     let table = document["tables"].as_array().unwrap().iter().find(|table| table["name"] == "stalls").unwrap();
     let counts: Vec<u64> = table["rows"].as_array().unwrap().iter().map(|row| ns(&row["count"])).collect();
     assert!(counts.iter().sum::<u64>() > 0);
-    assert_eq!(numbers(&shown.dom, "<td class=\"bar\"", "data-count"), counts);
+    assert_eq!(numbers(&shown.dom, "<td class=\"bar\"", "data-amount"), counts);
 }

@@ -1,18 +1,28 @@
-//! Counts of classes as bars.
+//! Amounts side by side, as bars.
 
 use super::html::escaped;
-use crate::units::format_count;
 use std::fmt;
 
-/// How many there are of each class.
+/// One bar.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bar {
+    /// What it is of.
+    pub name: String,
+    /// Its length, in any unit.
+    pub amount: u64,
+    /// The amount as it is shown, with its unit.
+    pub text: String,
+    /// Whether it is pointed out.
+    pub marked: bool,
+}
+
+/// Amounts of one kind: how many there are of each class, or a figure of each of several things.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bars {
     /// What it shows.
     pub title: String,
-    /// The classes in order with their counts.
-    pub bars: Vec<(String, u64)>,
-    /// What is counted.
-    pub unit: String,
+    /// The bars in order.
+    pub bars: Vec<Bar>,
     /// A line that stands under the bars; may be empty.
     pub note: String,
 }
@@ -20,16 +30,16 @@ pub struct Bars {
 impl Bars {
     pub(super) fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "<figure class=\"bars\">\n<figcaption>{}</figcaption>\n<div class=\"window\"><table>", escaped(&self.title))?;
-        let most = self.bars.iter().map(|bar| bar.1).max().unwrap_or(0).max(1);
-        for (name, count) in &self.bars {
+        let most = self.bars.iter().map(|bar| bar.amount).max().unwrap_or(0).max(1);
+        for Bar { name, amount, text, marked } in &self.bars {
             // Whole thousandths of the width.
-            let width = u128::from(*count) * 1000 / u128::from(most);
+            let width = u128::from(*amount) * 1000 / u128::from(most);
             writeln!(
                 f,
-                "<tr><th>{}</th><td class=\"n\">{} {}</td><td class=\"bar\" data-count=\"{count}\"><i style=\"width:{}.{}%\"></i></td></tr>",
+                "<tr{}><th>{}</th><td class=\"n\">{}</td><td class=\"bar\" data-amount=\"{amount}\"><i style=\"width:{}.{}%\"></i></td></tr>",
+                if *marked { " class=\"marked\"" } else { "" },
                 escaped(name),
-                format_count(*count),
-                escaped(&self.unit),
+                escaped(text),
                 width / 10,
                 width % 10,
             )?;

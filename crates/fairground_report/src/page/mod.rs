@@ -12,7 +12,7 @@ mod timeline;
 mod waterfall;
 
 pub use axis::{Axis, Quantity, Scale};
-pub use bars::Bars;
+pub use bars::{Bar, Bars};
 pub use chart::{Chart, Point, Series};
 pub use heat_map::{HeatCell, HeatMap};
 pub use timeline::{Owner, TimelineBlock};
@@ -35,7 +35,7 @@ pub enum Block {
     Chart(Chart),
     /// A value for each pair of two things.
     HeatMap(HeatMap),
-    /// Counts of classes.
+    /// Amounts side by side.
     Bars(Bars),
     /// What several things were at over one stretch of time.
     Waterfall(Waterfall),

@@ -43,8 +43,9 @@ fn timeline() -> TimelineBlock {
 }
 
 fn bars() -> Bars {
-    let bars = vec![("0 to 1 ms".into(), 0), (NASTY.into(), 1), ("5 ms and more".into(), 3)];
-    Bars { title: NASTY.into(), bars, unit: "stalls".into(), note: NASTY.into() }
+    let bar = |name: &str, amount: u64| Bar { name: name.into(), amount, text: format!("{amount} {NASTY}"), marked: amount == 3 };
+    let bars = vec![bar("0 to 1 ms", 0), bar(NASTY, 1), bar("5 ms and more", 3)];
+    Bars { title: NASTY.into(), bars, note: NASTY.into() }
 }
 
 fn waterfall() -> Waterfall {
@@ -137,12 +138,13 @@ fn a_page_without_a_timeline_has_no_script() {
 }
 
 #[test]
-fn bars_are_as_long_as_their_counts() {
+fn bars_are_as_long_as_their_amounts() {
     let mut page = Page::new("x");
     page.push(Block::Bars(bars()));
     let text = page.to_string();
-    let bar = |count: u64, width: &str| format!("data-count=\"{count}\"><i style=\"width:{width}%\">");
+    let bar = |amount: u64, width: &str| format!("data-amount=\"{amount}\"><i style=\"width:{width}%\">");
     assert!([bar(0, "0.0"), bar(1, "33.3"), bar(3, "100.0")].iter().all(|part| text.contains(part)), "{text}");
+    assert_eq!(text.matches("<tr class=\"marked\">").count(), 1);
 }
 
 #[test]
