@@ -3,6 +3,7 @@
 use super::table_pages::MILLION;
 use super::{ANSWER, Link, STATEMENT, Script, Shared, wal};
 use crate::build::land;
+use crate::database;
 use crate::param::Values;
 use fairground_model::{Arithmetic, Instr, LockMode, Mode, Program, Value};
 use fairground_stdx::Ns;
@@ -39,27 +40,20 @@ pub(super) fn code(link: &Link, shared: &Shared, script: &Script, misses: &[u32]
 fn work(program: &mut Program, values: &Values, misses: &[u32], shared: &Shared) {
     let stretches = values.count("calls") + 1;
     let mean = values.time("statement").0 / stretches;
-    let (low, high) = (Ns((mean * 2 / 3).max(1)), Ns((mean * 4 / 3).max(1)));
     for stretch in 0..stretches {
-        program.push(Instr::RunBetween { low, high, mode: Mode::User });
+        database::stretch(program, Ns(mean));
         for (_, &chance) in (0..).zip(misses).filter(|row| row.1 > &0 && (stretches / 2 + row.0) % stretches == stretch) {
             let skip = program.push(Instr::JumpByChance { hits: MILLION - chance, of: MILLION, to: 0 });
             extend(program, values, true);
             victim(program, shared);
             extend(program, values, false);
-            call(program, PREAD);
+            database::call(program, PREAD);
             land(program, skip);
         }
         if stretch + 1 < stretches {
-            call(program, CALL);
+            database::call(program, CALL);
         }
     }
-}
-
-fn call(program: &mut Program, (low, high): (Ns, Ns)) {
-    program.push(Instr::Enter);
-    program.push(Instr::RunBetween { low, high, mode: Mode::Kernel });
-    program.push(Instr::Leave);
 }
 
 /// StrategyGetBuffer() of PostgreSQL up to 18 as long as the free list has buffers: under the lock it reads and writes the descriptor of
