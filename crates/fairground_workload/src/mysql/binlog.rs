@@ -10,9 +10,9 @@
 //! Who comes to an empty queue leads that stage, else it follows. Transactions have numbers in the order in which they come, so a group is all
 //! numbers from that of the group before it on. All followers wait for one condition, and look for their own number when it is broadcast.
 
+use super::SCRATCH;
 use super::redo::{Redo, WRITE};
 use super::rows::{Rows, modulo};
-use super::SCRATCH;
 use crate::build::{land, words};
 use crate::database::{add, call, fsync, stretch, take};
 use fairground_model::{Arithmetic, Instr, LockKind, LockMode, LockSpec, Mode, Program, Reg, TaskSet, Test, Value, Word};

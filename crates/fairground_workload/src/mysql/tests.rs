@@ -19,7 +19,9 @@ fn each_user_has_a_thread_of_the_server_beside_those_of_the_log() {
     let log = ["log_writer", "log_flusher", "log_write_notifier", "log_flush_notifier"];
     assert_eq!(names, [&["connection"; 2][..], &log, &["hammerdb"; 2]].concat());
     // SET, EXECUTE and SELECT: each is sent, and answered.
-    let ends = |task| (count(&set, task, |row| matches!(row, Instr::Send { .. })), count(&set, task, |row| matches!(row, Instr::Recv { .. })));
+    let ends = |task| {
+        (count(&set, task, |row| matches!(row, Instr::Send { .. })), count(&set, task, |row| matches!(row, Instr::Recv { .. })))
+    };
     assert_eq!([ends(0), ends(6)], [(3, 3); 2]);
     let mms: std::collections::BTreeSet<u32> = set.tasks.iter().map(|task| task.mm).collect();
     assert_eq!(mms.len(), 2);
