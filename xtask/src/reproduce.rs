@@ -31,6 +31,17 @@ const KNOWN_OUTSIDE: &[(&str, &str)] = &[
         "reverted_by_v6.6.requests",
         "misses that a balance causes elsewhere are not priced; see docs/experiments/schbench-newidle.md",
     ),
+    ("v6.6_by_before.new_orders", "the model loses 1 %, published 6 %; see docs/experiments/eevdf-databases.md"),
+    ("v6.12_by_before.new_orders", "the model loses 2 %, published 7 %; see docs/experiments/eevdf-databases.md"),
+    ("v6.12_by_before.switches", "as the new orders; see docs/experiments/eevdf-databases.md"),
+    ("v6.6_by_before.busy", "as the new orders; see docs/experiments/eevdf-databases.md"),
+    ("v6.12_by_before.busy", "as the new orders; see docs/experiments/eevdf-databases.md"),
+    (
+        "v6.12.neither_by_default.new_orders",
+        "the switches still help, published: no more; see docs/experiments/eevdf-databases.md",
+    ),
+    ("v6.6-batch_by_before-batch.new_orders", "as the new orders; see docs/experiments/eevdf-databases.md"),
+    ("v6.12-batch_by_before-batch.new_orders", "as the new orders; see docs/experiments/eevdf-databases.md"),
     ("r10-quiet.request_latency.p99", "each CPU keeps 1 ms; see docs/experiments/incidents.md"),
 ];
 

@@ -5,6 +5,7 @@ mod cyclictest;
 mod feature_pairs;
 mod frequencies;
 mod hackbench;
+mod mysql;
 mod pgbench;
 mod rtapp_waits;
 mod schbench;

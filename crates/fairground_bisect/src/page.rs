@@ -6,7 +6,11 @@ use fairground::output::ResultKind;
 use fairground::pages;
 use fairground_report::Page;
 use fairground_report::page::{Bar, Bars, Block};
+use fairground_report::paragraph::wrapped;
 use fairground_scenario::Scenario;
+
+/// Columns of the answer.
+const WIDTH: usize = 110;
 
 /// The content of a file of this kind.
 pub fn file(scenario: &Scenario, found: &Bisected, kind: ResultKind) -> Vec<u8> {
@@ -25,7 +29,7 @@ fn page(scenario: &Scenario, found: &Bisected) -> Page {
         .fact("first seed", scenario.seed.to_string())
         .fact("runs", found.made.to_string())
         .fact("scenario", format!("{:032x}", scenario.digest()));
-    page.heading("Answer").push(Block::Snippet(scenario.title.clone(), summary(found)));
+    page.heading("Answer").push(Block::Snippet(scenario.title.clone(), wrapped(&summary(found), WIDTH)));
     if !found.steps.is_empty() {
         page.heading("History").push(Block::Bars(history(found)));
     }

@@ -70,6 +70,13 @@ pub static EXPERIMENTS: &[Experiment] = &[
         over: Over::Nothing("a tree has no user-space locks of the model"),
     },
     Experiment {
+        name: "eevdf-databases",
+        sentence: "EEVDF (6.6, 2023): MySQL under HammerDB loses 5 to 8 % on 16 CPUs, and what NO_PLACE_LAG and NO_RUN_TO_PARITY do.",
+        takes_hours: false,
+        run: |options, control| regressions::run(&regressions::EEVDF_DATABASES, options, control),
+        over: Over::Nothing("its first kernel is v6.6, and no tree of that builds"),
+    },
+    Experiment {
         name: "pipe-delay-dequeue",
         sentence: "DELAY_DEQUEUE (6.12, 2024): stress-ng --pipe on a Raspberry Pi 5 loses a third to a half, a switch per message.",
         takes_hours: false,

@@ -6,6 +6,7 @@
 
 mod args;
 mod build;
+mod database;
 mod noise;
 mod param;
 mod post_wait;
@@ -19,6 +20,7 @@ pub mod hog;
 pub mod hog_tree;
 pub mod irq_noise;
 pub mod management;
+mod mysql;
 pub mod netperf;
 pub mod periodic;
 mod pgbench;

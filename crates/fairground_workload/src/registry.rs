@@ -16,6 +16,7 @@ static WORKLOADS: &[Workload] = &[
     crate::hog_tree::WORKLOAD,
     crate::irq_noise::WORKLOAD,
     crate::management::WORKLOAD,
+    crate::mysql::WORKLOAD,
     crate::periodic::WORKLOAD,
     crate::pgbench::WORKLOAD,
     crate::netperf::WORKLOAD,

@@ -27,6 +27,7 @@ macro_rules! regressions {
 }
 
 regressions! {
+    EEVDF_DATABASES "eevdf-databases": "eevdf-databases";
     PIPE_DELAY_DEQUEUE "pipe-delay-dequeue": "pipe-delay-dequeue" "pipe-delay-dequeue-copy";
     POSTGRES_PREEMPT "postgres-preempt": "postgres-preempt";
     RT_SHARE "rt-share": "rt-share" "rt-share-sleeps";

@@ -19,7 +19,7 @@ use fairground_report::{Claim, Kind, Quantity, Reproduction, ReproductionRow, Si
 use fairground_scenario::{Control, Error};
 use plan::{Asked, Figure, Plan, Side};
 
-pub(super) use files::{PIPE_DELAY_DEQUEUE, POSTGRES_PREEMPT, RT_SHARE, Regression, SCHBENCH_NEWIDLE};
+pub(super) use files::{EEVDF_DATABASES, PIPE_DELAY_DEQUEUE, POSTGRES_PREEMPT, RT_SHARE, Regression, SCHBENCH_NEWIDLE};
 
 /// The seeds from which searches for the change begin.
 const FIRST_SEEDS: [u64; 5] = [1, 101, 201, 301, 401];

@@ -3,6 +3,7 @@
 use super::table_pages::MILLION;
 use super::{ANSWER, Link, STATEMENT, Script, Shared, wal};
 use crate::build::land;
+use crate::database;
 use crate::param::Values;
 use fairground_model::{Arithmetic, Instr, LockMode, Mode, Program, Value};
 use fairground_stdx::Ns;
@@ -39,8 +40,6 @@ pub(super) fn code(link: &Link, shared: &Shared, script: &Script, misses: &[u32]
 fn work(program: &mut Program, values: &Values, misses: &[u32], shared: &Shared) {
     let stretches = values.count("calls") + 1;
     let mean = values.time("statement").0 / stretches;
-    let (low, high) = (Ns((mean * 2 / 3).max(1)), Ns((mean * 4 / 3).max(1)));
-    let compute = || Instr::RunBetween { low, high, mode: Mode::User };
     let chances = |stretch: u64| {
         let is_there = move |row: &(u64, &u32)| *row.1 > 0 && (stretches / 2 + row.0) % stretches == stretch;
         (0..).zip(misses).filter(is_there).map(|row| *row.1)
@@ -49,9 +48,10 @@ fn work(program: &mut Program, values: &Values, misses: &[u32], shared: &Shared)
     while stretch < stretches {
         // Stretches without a buffer, each with a call behind it, are a loop: a thousand backends have programs of their own.
         let plain = (stretch..stretches - 1).take_while(|&stretch| chances(stretch).next().is_none()).count() as u64;
-        let begin = program.push(compute());
+        let begin = program.here();
+        database::stretch(program, Ns(mean));
         if plain > 0 {
-            call(program, CALL);
+            database::call(program, CALL);
             program.push(Instr::Repeat { counter: 0, times: plain, to: begin });
             stretch += plain;
             continue;
@@ -61,20 +61,14 @@ fn work(program: &mut Program, values: &Values, misses: &[u32], shared: &Shared)
             extend(program, values, true);
             victim(program, shared);
             extend(program, values, false);
-            call(program, PREAD);
+            database::call(program, PREAD);
             land(program, skip);
         }
         if stretch + 1 < stretches {
-            call(program, CALL);
+            database::call(program, CALL);
         }
         stretch += 1;
     }
-}
-
-fn call(program: &mut Program, (low, high): (Ns, Ns)) {
-    program.push(Instr::Enter);
-    program.push(Instr::RunBetween { low, high, mode: Mode::Kernel });
-    program.push(Instr::Leave);
 }
 
 /// StrategyGetBuffer() of PostgreSQL up to 18 as long as the free list has buffers: under the lock it reads and writes the descriptor of

@@ -1,6 +1,7 @@
 //! The end of a transaction that writes: its record must be in the log, on the disk. One backend flushes for all.
 
 use crate::build::land;
+use crate::database::{add, fsync, take};
 use fairground_model::{Arithmetic, Instr, Program, TaskSet, Test, Value};
 use fairground_stdx::{Ns, WordId};
 
@@ -46,14 +47,11 @@ pub(super) fn flush(program: &mut Program, wal: &Wal, takes: Ns) {
     land(program, leads);
     program.push(Instr::Store { word: wal.held.into(), value: Value::Const(1) });
     program.push(Instr::Load { word: wal.inserted.into(), into: UP_TO });
-    program.push(Instr::Enter);
-    program.push(Instr::Io { time: takes });
-    program.push(Instr::Leave);
+    fsync(program, takes);
     program.push(Instr::Store { word: wal.flushed.into(), value: Value::Reg(UP_TO) });
     program.push(Instr::Store { word: wal.held.into(), value: Value::Const(0) });
     add(program, wal.flushes, SEEN);
-    program.push(Instr::Load { word: wal.waiting.into(), into: SLEEPERS });
-    program.push(Instr::Store { word: wal.waiting.into(), value: Value::Const(0) });
+    take(program, wal.waiting, SLEEPERS);
     let next = program.here();
     let woken = program.push(Instr::JumpIf { reg: SLEEPERS, is: Test::Equal, value: Value::Const(0), to: 0 });
     program.push(Instr::FutexWake { word: wal.flushes.into(), count: 1 });
@@ -61,11 +59,4 @@ pub(super) fn flush(program: &mut Program, wal: &Wal, takes: Ns) {
     program.push(Instr::Jump { to: next });
     land(program, done);
     land(program, woken);
-}
-
-/// One more in a word; the register has what is there then.
-fn add(program: &mut Program, word: WordId, reg: u8) {
-    program.push(Instr::Load { word: word.into(), into: reg });
-    program.push(Instr::Calculate { reg, by: Arithmetic::Plus, value: Value::Const(1) });
-    program.push(Instr::Store { word: word.into(), value: Value::Reg(reg) });
 }
