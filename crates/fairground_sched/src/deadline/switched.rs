@@ -35,7 +35,7 @@ impl Sched {
     pub(crate) fn switched_from_dl(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, queued: bool) {
         let se = DlSe::Task(task);
         if queued || self.profile.dl_bandwidth == DlBandwidth::WallTime {
-            self.task_non_contending(cx, se, false);
+            self.task_non_contending(cx, se, true);
         } else {
             if self.tasks[task].dl.non_contending {
                 self.sub_running_bw(cx, se);

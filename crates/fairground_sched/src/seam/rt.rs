@@ -75,6 +75,13 @@ seams! {
     // v7.0; before in stable kernels, read in 6.1.187, 6.12.107 and 6.18.15. 5.10.223 has the first.
     history { v(4, 12) => All, v(6, 1) => Others, v(6, 2) => All, v(6, 12) => Others, v(6, 13) => All, v(6, 18) => Others, }
 
+    /// What a pushed or pulled task is to the CPU to which it comes.
+    MovedPreempts = moved_preempts {
+        No "no" "That one chooses anew.",
+        AsWakeUp "as-wake-up" "As one that was woken there: the CPU chooses anew, and need not read its clock for that.",
+    }
+    history { v(4, 12) => No, v(7, 0) => AsWakeUp, }
+
     /// When a task that changes its class leaves the old one.
     ClassLeft = class_left {
         Last "last" "When it has its new weight, and is queued in its new class.",
