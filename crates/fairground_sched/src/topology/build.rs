@@ -6,7 +6,7 @@ use super::groups::Groups;
 use super::levels::{LevelRow, levels};
 use super::{CpuDomains, SchedDomain, SchedDomainShared, SdFlags, Threads, Topology, cached, capacity, degenerate, domain};
 use crate::profile::Profile;
-use crate::seam::{AsymCapacity, GroupFlags, NumaMasks};
+use crate::seam::{AsymCapacity, FreshScan, GroupFlags, IntervalWeight, NumaMasks};
 use fairground_model::MachineView;
 use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId, SgId};
@@ -77,7 +77,7 @@ impl Topology {
             for mut sd in degenerate::prune(profile, self, chain) {
                 if sd.flags.has(SdFlags::SHARE_LLC) {
                     let key = (sd.level_index, sd.span.first().unwrap_or(cpu));
-                    sd.shared = Some(*shared.entry(key).or_insert_with(|| self.shared.push(SchedDomainShared::of(&sd))));
+                    sd.shared = Some(*shared.entry(key).or_insert_with(|| self.shared.push(SchedDomainShared::of(profile, &sd))));
                 }
                 self.cluster_active |= sd.flags.has(SdFlags::CLUSTER);
                 self.asym_cpucap_active |= sd.flags.has(SdFlags::ASYM_CPUCAPACITY);
@@ -159,10 +159,19 @@ impl Topology {
     }
 }
 
+/// The bit of the flag that CPUs of a domain share a cache.
+///
+/// Kernel: sd_flags.h SD_SHARE_LLC, v6.9–
+const SD_SHARE_LLC: u32 = 1 << 9;
+
 impl SchedDomainShared {
-    /// As in the kernel nothing is known of new domains: all their CPUs count as busy, and no search is allowed.
-    fn of(sd: &SchedDomain) -> SchedDomainShared {
-        SchedDomainShared { nr_busy_cpus: sd.span_weight, has_idle_cores: false, nr_idle_scan: 0 }
+    /// As in the kernel nothing is known of new domains: all their CPUs count as busy, and no search is allowed, or in v7.2 any.
+    fn of(profile: &Profile, sd: &SchedDomain) -> SchedDomainShared {
+        let nr_idle_scan = match profile.fresh_scan {
+            FreshScan::None => 0,
+            FreshScan::FlagBits => SD_SHARE_LLC,
+        };
+        SchedDomainShared { nr_busy_cpus: sd.span_weight, has_idle_cores: false, nr_idle_scan }
     }
 }
 
@@ -190,7 +199,7 @@ fn counts_while_leaving(profile: &Profile, machine: &MachineView, row: &LevelRow
     let node = machine.cpus[leaving].node;
     let ends_node = || !machine.online.iter().any(|other| machine.cpus[other].node == node);
     let gone = profile.numa_masks == NumaMasks::WithNode && row.flags.has(SdFlags::NUMA) && ends_node();
-    !gone && row.mask(machine, cpu).contains(leaving)
+    profile.interval_weight == IntervalWeight::Mask && !gone && row.mask(machine, cpu).contains(leaving)
 }
 
 /// The domains of one CPU up to the first above the caches that spans everything. (The kernel stops at a cache
