@@ -6,7 +6,7 @@ use super::groups::Groups;
 use super::levels::{LevelRow, levels};
 use super::{CpuDomains, SchedDomain, SchedDomainShared, SdFlags, Threads, Topology, cached, capacity, degenerate, domain};
 use crate::profile::Profile;
-use crate::seam::{AsymCapacity, FreshScan, GroupFlags, IntervalWeight, NumaMasks};
+use crate::seam::{AsymCapacity, FreshScan, GroupFlags, IdleCapacity, IntervalWeight, NumaMasks};
 use fairground_model::MachineView;
 use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId, SgId};
@@ -74,8 +74,13 @@ impl Topology {
             let chain = std::mem::take(&mut chains[cpu]);
             let mut child: Option<SdId> = None;
             let mut base = None;
+            let mut spans_all = false;
             for mut sd in degenerate::prune(profile, self, chain) {
-                if sd.flags.has(SdFlags::SHARE_LLC) {
+                // The lowest domain of all capacities has one too, unless it is one of nodes.
+                let first_of_all = !spans_all && sd.flags.has(asym);
+                spans_all |= first_of_all;
+                let by_capacity = first_of_all && profile.idle_capacity == IdleCapacity::Ranked && !sd.flags.has(SdFlags::NUMA);
+                if sd.flags.has(SdFlags::SHARE_LLC) || by_capacity {
                     let key = (sd.level_index, sd.span.first().unwrap_or(cpu));
                     sd.shared = Some(*shared.entry(key).or_insert_with(|| self.shared.push(SchedDomainShared::of(profile, &sd))));
                 }
@@ -164,12 +169,18 @@ impl Topology {
 /// Kernel: sd_flags.h SD_SHARE_LLC, v6.9–
 const SD_SHARE_LLC: u32 = 1 << 9;
 
+/// The bit of the flag that CPUs of a domain differ in capacity.
+///
+/// Kernel: sd_flags.h SD_ASYM_CPUCAPACITY, v6.9–
+const SD_ASYM_CPUCAPACITY: u32 = 1 << 5;
+
 impl SchedDomainShared {
     /// As in the kernel nothing is known of new domains: all their CPUs count as busy, and no search is allowed, or in v7.2 any.
     fn of(profile: &Profile, sd: &SchedDomain) -> SchedDomainShared {
         let nr_idle_scan = match profile.fresh_scan {
             FreshScan::None => 0,
-            FreshScan::FlagBits => SD_SHARE_LLC,
+            FreshScan::FlagBits if sd.flags.has(SdFlags::SHARE_LLC) => SD_SHARE_LLC,
+            FreshScan::FlagBits => SD_ASYM_CPUCAPACITY,
         };
         SchedDomainShared { nr_busy_cpus: sd.span_weight, has_idle_cores: false, nr_idle_scan }
     }
