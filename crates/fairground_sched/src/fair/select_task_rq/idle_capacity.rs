@@ -38,7 +38,7 @@ impl Sched {
     /// Whether all other threads of the core of `cpu` are idle.
     ///
     /// Kernel: fair.c is_core_idle(), v5.13–
-    fn has_idle_siblings(&self, cpu: CpuId) -> bool {
+    pub(crate) fn has_idle_siblings(&self, cpu: CpuId) -> bool {
         self.topology.threads.of(cpu).iter().all(|&sibling| sibling == cpu || self.idle_cpus.contains(sibling))
     }
 
