@@ -70,8 +70,10 @@ impl Topology {
             AsymCapacity::LowestLevel => SdFlags::ASYM_CPUCAPACITY,
             AsymCapacity::Classified => SdFlags::ASYM_CPUCAPACITY_FULL,
         };
+        let mut claims = Claims::of(chains.len());
         for cpu in chains.ids() {
             let chain = std::mem::take(&mut chains[cpu]);
+            let of_capacities = claims.claim(&chain, asym);
             let mut child: Option<SdId> = None;
             let mut base = None;
             let mut spans_all = false;
@@ -81,7 +83,10 @@ impl Topology {
                 spans_all |= first_of_all;
                 let by_capacity = first_of_all && profile.idle_capacity == IdleCapacity::Ranked && !sd.flags.has(SdFlags::NUMA);
                 if sd.flags.has(SdFlags::SHARE_LLC) || by_capacity {
-                    let key = (sd.level_index, sd.span.first().unwrap_or(cpu));
+                    let key = match by_capacity {
+                        true => (u32::MAX, of_capacities.unwrap_or(cpu)),
+                        false => (sd.level_index, sd.span.first().unwrap_or(cpu)),
+                    };
                     sd.shared = Some(*shared.entry(key).or_insert_with(|| self.shared.push(SchedDomainShared::of(profile, &sd))));
                 }
                 self.cluster_active |= sd.flags.has(SdFlags::CLUSTER);
@@ -161,6 +166,43 @@ impl Topology {
     /// at all of it.
     pub(crate) fn tell_that_all_is_idle(&mut self) {
         self.shared.iter_mut().for_each(|shared| shared.nr_idle_scan = shared.nr_busy_cpus);
+    }
+}
+
+/// Who has the shared records while domains are built: each CPU brings one, and a domain takes the first of its CPUs whose record is free
+/// or has been taken by one of its kind.
+struct Claims(IndexVec<CpuId, Option<Kind>>);
+
+/// What a shared record is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Capacities,
+    Cache,
+}
+
+impl Claims {
+    fn of(cpus: usize) -> Claims {
+        Claims((0..cpus).map(|_| None).collect())
+    }
+
+    /// The domains of a CPU, nothing removed yet, take theirs. Whose record that of all capacities has. A CPU alone in its cache takes its
+    /// own for that whoever has it, so the next CPU does not find it, and takes another one for the same capacities.
+    ///
+    /// Kernel: topology.c init_sched_domain_shared(), v7.2–
+    fn claim(&mut self, chain: &Chain, asym: SdFlags) -> Option<CpuId> {
+        let capacities = chain.iter().find(|sd| sd.flags.has(asym)).filter(|sd| !sd.flags.has(SdFlags::NUMA));
+        let found = capacities.and_then(|sd| self.take(sd, Kind::Capacities));
+        if let Some(cache) = chain.iter().take_while(|sd| sd.flags.has(SdFlags::SHARE_LLC)).last() {
+            self.take(cache, Kind::Cache);
+        }
+        found
+    }
+
+    fn take(&mut self, sd: &SchedDomain, kind: Kind) -> Option<CpuId> {
+        let usable = |cpu: &CpuId| self.0[*cpu].is_none_or(|of| of == kind || sd.span_weight == 1);
+        let found = sd.span.iter().find(usable)?;
+        self.0[found] = Some(kind);
+        Some(found)
     }
 }
 
