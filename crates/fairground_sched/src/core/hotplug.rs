@@ -387,6 +387,20 @@ mod tests {
         assert_eq!(intervals(&bench), (vec![(2, 3, 6), (6, 7, 14)], 150));
         bench.online(7);
         assert_eq!(intervals(&bench), (vec![(3, 3, 6), (7, 7, 14)], 150));
+        let mut newer = Bench::new("v7.2");
+        newer.offline(6).unwrap();
+        assert_eq!(intervals(&newer), (vec![(3, 3, 6), (7, 7, 14)], 175), "7.2 goes by the domain");
+    }
+
+    /// A search in new domains may look at nobody, until a balance tells; in 7.2 the field has a flag of 512 in it.
+    #[test]
+    fn new_domains_begin_with_a_bound_for_searches() {
+        for (kernel, bound) in [("v6.12", 0), ("v6.18", 0), ("v7.2", 512)] {
+            let mut bench = Bench::new(kernel);
+            assert_eq!(bench.sched.nr_idle_scan(cpu(5)), Some(4), "{kernel}: it idled for long before");
+            bench.offline(6).unwrap();
+            assert_eq!(bench.sched.nr_idle_scan(cpu(5)), Some(bound), "{kernel}");
+        }
     }
 
     #[test]
