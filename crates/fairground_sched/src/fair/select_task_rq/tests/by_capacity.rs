@@ -25,7 +25,7 @@ fn chosen(kernel: &str, util: u32, busy: &[u32]) -> (u32, Reason) {
     machine.search(task, 0, 0)
 }
 
-/// Model: 06 T16
+/// Model: 14 T07
 #[test]
 fn idle_cores_come_before_threads_beside_busy_ones_in_7_2() {
     // CPU 1 is busy beside CPU 0, so another core is taken.
@@ -41,7 +41,7 @@ fn idle_cores_come_before_threads_beside_busy_ones_in_7_2() {
 
 /// As in the search of a cache the last balance says at how many CPUs it may look. Up to 7.1 there is no limit here.
 ///
-/// Model: 06 T16
+/// Model: 14 T07
 #[test]
 fn sis_util_limits_the_search_by_capacity_in_7_2() {
     for (kernel, bound, expected) in [("v6.18", 0, 4), ("v7.2", 0, 0), ("v7.2", 3, 1), ("v7.2", 8, 4)] {
