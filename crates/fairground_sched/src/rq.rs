@@ -58,6 +58,8 @@ pub struct Rq {
     pub(crate) watchdog_due: bool,
     /// Whether the CPU is on line.
     pub online: bool,
+    /// The stopper is to take the CPU down, with all that are there.
+    pub(crate) takedown_due: bool,
     /// The task that was just chosen on a CPU that everybody leaves: its stopper puts it elsewhere.
     pub(crate) push_off: Option<TaskId>,
     /// The stopper was woken, or runs.

@@ -388,6 +388,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         stop_running: false,
         watchdog_due: false,
         online: true,
+        takedown_due: false,
         push_off: None,
         stopper_queued: false,
         server_queued: false,
