@@ -81,8 +81,8 @@ seams! {
         Ranked "ranked"
             "As after-known, but idle cores come before threads beside busy ones, and SIS_UTIL limits the search by how much the domain with all capacities is used.",
     }
-    // The last was read in 7.2.13, and is not in 6.18.15.
-    history { v(4, 12) => None, v(5, 7) => First, v(5, 11) => AfterKnown, v(7, 2) => Ranked, }
+    // v5.11, and before in the stable kernel 5.10 (read in 5.10.223). The last was read in 7.2.13, and is not in 6.18.15.
+    history { v(4, 12) => None, v(5, 7) => First, v(5, 10) => AfterKnown, v(7, 2) => Ranked, }
 
     /// Whether clusters within a cache domain are searched first.
     ClusterSearch = cluster_search {
