@@ -153,9 +153,11 @@ impl Sched {
             self.put_prev_task(cx, task);
             self.leave_forbidden_cpu(cx, task);
         }
-        // Those that were on their way here go elsewhere.
+        // Those that were on their way here go elsewhere, and so do deadline tasks that wait for runtime: they stand on no queue. A
+        // kernel moves these when they have runtime again (dl_task_offline_migration()).
         for task in self.tasks.ids() {
-            if self.tasks[task].migration_pending == Some(cpu) {
+            let row = &self.tasks[task];
+            if row.migration_pending == Some(cpu) || (row.cpu == cpu && row.state.is_on_rq()) {
                 self.leave_forbidden_cpu(cx, task);
             }
         }
