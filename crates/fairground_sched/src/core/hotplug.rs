@@ -448,6 +448,7 @@ mod tests {
         let (old, mut topology) = (bench.sched.topology().clone(), bench.sched.topology().clone());
         topology.replace(old.clone(), true);
         assert_eq!(topology.domains.len(), 2 * old.domains.len());
+        assert!(topology.cpus.iter().all(|cpu| cpu.idle_cores_shared == cpu.sd_llc_shared && cpu.sd_llc_shared.is_some()));
         for number in 0..8 {
             let spans = |topology: &Topology, sd| {
                 topology.groups_of(sd).map(|group| topology.groups[group].span).collect::<Vec<CpuMask>>()

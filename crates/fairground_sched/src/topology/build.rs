@@ -153,6 +153,7 @@ impl Topology {
                 *sd = sd.map(sd_id);
             }
             cpu.sd_llc_shared = cpu.sd_llc_shared.map(shared_id);
+            cpu.idle_cores_shared = cpu.idle_cores_shared.map(shared_id);
         }
         self.domains = old.domains.iter().chain(self.domains.iter()).cloned().collect();
         self.groups = old.groups.iter().chain(self.groups.iter()).cloned().collect();
