@@ -285,7 +285,10 @@ impl Sched {
             let runs = rq.curr.is_some_and(stands);
             let left = rq.nr_running.saturating_sub(u32::from(runs));
             let are_pushed = self.pushes_off(cpu) && (rq.need_resched || rq.stop_running || rq.curr.is_some());
-            hold(rq.online || left == 0 || are_pushed, || format!("{left} tasks wait on CPU {cpu}, which is off line"))?;
+            let are_taken = rq.takedown_due;
+            hold(rq.online || left == 0 || are_pushed || are_taken, || {
+                format!("{left} tasks wait on CPU {cpu}, which is off line")
+            })?;
         }
         Ok(())
     }

@@ -58,6 +58,8 @@ pub struct Rq {
     pub(crate) watchdog_due: bool,
     /// Whether the CPU is on line.
     pub online: bool,
+    /// The stopper is to take the CPU down, with all that are there.
+    pub(crate) takedown_due: bool,
     /// The task that was just chosen on a CPU that everybody leaves: its stopper puts it elsewhere.
     pub(crate) push_off: Option<TaskId>,
     /// The stopper was woken, or runs.
@@ -145,6 +147,10 @@ pub(crate) struct RqBalance {
     pub(crate) stats_pass_due: bool,
     /// Newidle balance ended with fair tasks on the queue.
     pub(crate) newidle_found: bool,
+    /// The server of the fair class has picked nobody, and looks elsewhere before it stops.
+    pub(crate) server_looks: bool,
+    /// It has looked, and stops if there is still nobody.
+    pub(crate) server_looked: bool,
     /// It is not counted among the busy CPUs of its cache.
     pub(crate) counted_idle: bool,
     /// jiffy in which its load was last aged on behalf of others.
@@ -192,6 +198,8 @@ impl RqBalance {
             idle_at_tick: false,
             stats_pass_due: false,
             newidle_found: false,
+            server_looks: false,
+            server_looked: false,
             counted_idle: false,
             last_blocked_load_update_tick: 0,
             idle_wakees: WakeeFlips::default(),

@@ -21,7 +21,7 @@ use crate::uclamp::{Clamps, Uclamps};
 use fairground_model::features::FeatWrite;
 use fairground_model::{MachineView, Policy, RqStats, SisStats, TaskSpec};
 use fairground_stdx::{
-    CfsRqId, CpuId, CpuMask, DeadlineLine, IndexVec, Log2Histogram, Ns, RngStream, SeId, StreamKind, TaskId, TgId,
+    CfsRqId, CpuId, CpuMask, DeadlineLine, IndexVec, Log2Histogram, Ns, RngStream, SdId, SeId, StreamKind, TaskId, TgId,
 };
 
 /// The scheduler of a machine. One value: it can be cloned, compared and continued.
@@ -161,6 +161,11 @@ impl Sched {
     /// Kernel: fair.c update_idle_cpu_scan(), v6.0–
     pub fn nr_idle_scan(&self, cpu: CpuId) -> Option<u32> {
         Some(self.topology.shared[self.topology.cpus[cpu].sd_llc_shared?].nr_idle_scan)
+    }
+
+    /// The same of a domain.
+    pub fn nr_idle_scan_of(&self, sd: SdId) -> Option<u32> {
+        self.topology.domains[sd].shared.map(|shared| self.topology.shared[shared].nr_idle_scan)
     }
 
     /// How long searches of cache domains for an idle CPU took, in us.
@@ -383,6 +388,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         stop_running: false,
         watchdog_due: false,
         online: true,
+        takedown_due: false,
         push_off: None,
         stopper_queued: false,
         server_queued: false,

@@ -96,7 +96,7 @@ impl TreeCore {
         {
             let row = &ours.topology().domains[sd];
             let last = view.last_balance.wrapping_add(BOOT_TICKS).wrapping_add_signed(row.last_balance);
-            let answer = self.core.set_domain(cpu.get(), level, last, ours.nr_idle_scan(cpu));
+            let answer = self.core.set_domain(cpu.get(), level, last, ours.nr_idle_scan_of(sd));
             self.set(answer)?;
             (domain, level) = (row.parent, level + 1);
         }

@@ -5,7 +5,7 @@ use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::deadline::Refused;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::seam::NicePreempt;
+use crate::seam::{NiceClock, NicePreempt};
 use crate::task::TaskState;
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CpuId, CpuMask, Ns, TaskId};
@@ -17,8 +17,9 @@ impl Sched {
     pub fn set_user_nice(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, nice: i8) {
         let old = self.tasks[task].prio();
         if !self.is_fair(task) {
-            // It counts when the task is a fair one again, but the clock is read.
-            if std::mem::replace(&mut self.tasks[task].nice, nice) != nice {
+            // It counts when the task is a fair one again, but the clock may be read.
+            let changes = std::mem::replace(&mut self.tasks[task].nice, nice) != nice;
+            if changes && self.profile.nice_clock == NiceClock::Read {
                 self.update_clock_of(cx, task);
             }
             return;

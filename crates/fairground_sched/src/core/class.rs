@@ -8,7 +8,7 @@ use crate::fair::{DequeueFlags, EnqueueFlags, Set};
 use crate::pelt::SchedAvg;
 use crate::rq::Rq;
 use crate::rt::RtRq;
-use crate::seam::{RepeatedRtPick, ScaleRtCapacity};
+use crate::seam::{RepeatedRtPick, ScaleRtCapacity, ServerCounts};
 use fairground_model::{Op, TraceEvent};
 use fairground_stdx::{CpuId, Ns, TaskId};
 
@@ -86,10 +86,25 @@ impl Sched {
     /// Kernel: core.c __pick_next_task(), pick_next_task() before v5.11, v4.12–
     #[inline]
     pub(crate) fn pick_task(&mut self, cx: &mut Ctx<'_, '_>) -> Option<TaskId> {
+        if self.has_fair_tasks_only(cx.cpu) {
+            return self.pick_task_fair(cx);
+        }
         if self.rqs[cx.cpu].dl.is_runnable() || self.rqs[cx.cpu].rt.is_runnable() {
             return self.pick_task_above(cx);
         }
         self.pick_task_fair(cx)
+    }
+
+    /// Whether the fair class picks without a question to the others, so that its server, which does not count, does not act: all
+    /// tasks are fair ones, and so is who leaves the CPU.
+    ///
+    /// Kernel: core.c __pick_next_task(), v6.18– (a server that was queued counted as a task before)
+    #[inline]
+    fn has_fair_tasks_only(&self, cpu: CpuId) -> bool {
+        let rq = &self.rqs[cpu];
+        let counts = self.profile.server_counts == ServerCounts::AsTask;
+        let leaves_above = rq.stop_running || rq.curr.is_some_and(|curr| !self.is_fair(curr));
+        !counts && !leaves_above && rq.nr_counted() == self.cfs_rqs[rq.cfs].h_nr_running
     }
 
     /// As [`Sched::pick_task`] where a class above the fair one has an entity: the deadline class has the server of fair tasks too,
@@ -100,6 +115,7 @@ impl Sched {
             return Some(task);
         }
         match self.rqs[cx.cpu].rt.is_runnable() {
+            _ if self.rqs[cx.cpu].lb.server_looks => None,
             true => Some(self.pick_task_rt(cx)),
             false => self.pick_task_fair(cx),
         }

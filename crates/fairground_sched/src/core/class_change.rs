@@ -2,13 +2,16 @@
 //!
 //! ```text
 //! dequeue, put (old class) ── policy, weight ── enqueue, set (new class) ── switched_from, switched_to
+//! dequeue, put, switched_from ── policy, weight ── enqueue, set (new class) ── switched_to        v6.19 on
 //! ```
 
 use crate::Sched;
+use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::deadline::Refused;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::sched::load_weight;
+use crate::seam::{ClassChanged, ClassLeft};
 use crate::task::TaskState;
 use fairground_model::Policy;
 use fairground_stdx::TaskId;
@@ -36,30 +39,47 @@ impl Sched {
         if self.tasks[task].state == TaskState::Delayed {
             self.leave_after_delay(cx, task);
         }
-        let queued = self.sched_change(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE), |sched, cx| {
+        let (queued, old_deadline) = (self.tasks[task].state.is_on_rq(), self.dl_deadline(cx, task));
+        self.sched_change(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE), |sched, cx| {
+            if sched.profile.class_left == ClassLeft::First {
+                sched.leave_class(cx, task, old, policy, queued);
+            }
             sched.set_policy(cx, task, policy);
             let less_urgent = old_prio < sched.tasks[task].prio();
             if less_urgent { EnqueueFlags::HEAD } else { EnqueueFlags::empty() }
         });
-        self.check_class_changed(cx, task, old, old_prio, queued);
+        if self.profile.class_left == ClassLeft::Last {
+            self.leave_class(cx, task, old, policy, queued);
+        }
+        match (old, policy) {
+            (Policy::Deadline(_), Policy::Deadline(_)) => self.prio_changed_dl(cx, task, queued, old_deadline),
+            _ if old.is_rt() && policy.is_rt() => self.prio_changed_rt(cx, task, queued, old_prio),
+            _ => self.come_to_class(cx, task, old, queued),
+        }
         self.start_fair_servers(cx);
         Ok(())
     }
 
-    /// Kernel: core.c check_class_changed(), v4.12–
-    fn check_class_changed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, old: Policy, old_prio: i32, queued: bool) {
-        let new = self.tasks[task].policy;
+    /// Kernel: core.c check_class_changed() up to v6.18, sched_change_begin() from v6.19, v4.12–
+    fn leave_class(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, old: Policy, new: Policy, queued: bool) {
         match (old, new) {
-            (Policy::Deadline(_), Policy::Deadline(_)) => return self.prio_changed_dl(cx, task, queued),
-            _ if old.is_rt() && new.is_rt() => return self.prio_changed_rt(cx, task, queued, old_prio),
+            (Policy::Deadline(_), Policy::Deadline(_)) => {}
             (Policy::Deadline(_), _) => self.switched_from_dl(cx, task, queued),
             _ if old.is_fair() => self.switched_from_fair(cx, task, queued),
             _ => {}
         }
+    }
+
+    /// Kernel: core.c check_class_changed() up to v6.18, sched_change_end() from v6.19, v4.12–
+    fn come_to_class(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, old: Policy, queued: bool) {
+        let new = self.tasks[task].policy;
         match new {
             Policy::Deadline(_) => self.switched_to_dl(cx, task, queued),
             _ if new.is_rt() => self.switched_to_rt(cx, task, queued),
             _ => self.switched_to_fair(cx, task, queued),
+        }
+        if queued && self.profile.class_changed == ClassChanged::Always {
+            self.choose_after_class_change(cx, task, old);
         }
         // What is pulled then comes when the change is complete.
         match old {
@@ -67,6 +87,23 @@ impl Sched {
             _ if old.is_rt() => self.switched_from_rt(cx, task, queued),
             _ => {}
         }
+    }
+
+    /// A waiting task may preempt as one that was woken. A running one gives way: one that rose preempts what it was itself, and its
+    /// CPU need not read the clock again then; one that fell is asked last.
+    ///
+    /// Kernel: core.c sched_change_end(), wakeup_preempt(), v7.2–
+    fn choose_after_class_change(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, old: Policy) {
+        let cpu = self.tasks[task].cpu;
+        if self.rqs[cpu].curr != Some(task) {
+            return self.check_preempt_curr(cx, cpu, task, Arrival::Plain);
+        }
+        let rank = |policy: Policy| (policy.deadline().is_some(), policy.is_rt());
+        if rank(old) < rank(self.tasks[task].policy) {
+            self.resched_curr(cx, cpu);
+        }
+        self.skip_clock_if_due(cpu);
+        self.resched_curr(cx, cpu);
     }
 
     /// A task that is on no queue gets another policy, and the weight that goes with it.

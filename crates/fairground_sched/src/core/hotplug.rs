@@ -3,10 +3,8 @@
 use crate::Sched;
 use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::fair::balance::BalanceWork;
-use crate::rt::MAX_RT_PRIO;
 use crate::seam::{HotplugPush, OfflineClock};
 use crate::topology::Topology;
-use fairground_model::{DL_PRIO, Policy};
 use fairground_stdx::{CpuId, TaskId};
 
 /// The last CPU cannot go off line (EBUSY).
@@ -24,7 +22,7 @@ impl std::fmt::Display for LastCpu {
 
 impl Sched {
     /// A CPU goes off line; `cx.machine` shows the machine without it. Nobody new comes there, and its tasks leave: each at its
-    /// schedule() ([`HotplugPush::BalancePush`]), or at once, the smallest virtual time first, but for the one that runs. Each goes to
+    /// schedule() ([`HotplugPush::BalancePush`]), or all with the next one. Each goes to
     /// an allowed CPU of the same node, else to any allowed one; one that has none left may run anywhere.
     ///
     /// Kernel: core.c sched_cpu_deactivate(), migrate_tasks() up to v5.10, v4.12–
@@ -36,9 +34,6 @@ impl Sched {
             return Ok(());
         }
         let at_once = self.profile.hotplug_push == HotplugPush::AtOnce;
-        if at_once {
-            self.queue_wake_list(cx, cpu);
-        }
         self.end_migrations_to(cx, cpu);
         self.nohz_balance_exit_idle(cpu);
         self.rqs[cpu].online = false;
@@ -49,9 +44,14 @@ impl Sched {
         self.rebuild_sched_domains(cx, Some(cpu));
         self.hotplug_releases_quota(cx, cpu);
         self.rq_offline_rt(cx, cpu);
-        if at_once {
-            self.push_tasks_off(cx, cpu);
-            self.cpu_dies(cx, cpu);
+        if at_once && self.rqs[cpu].curr.is_none() && !self.rqs[cpu].stop_running {
+            let caller = std::mem::replace(&mut cx.cpu, cpu);
+            self.take_down_with_all(cx);
+            cx.cpu = caller;
+            self.stopper_takes_down(cx, cpu);
+        } else if at_once {
+            self.rqs[cpu].takedown_due = true;
+            self.wake_stopper(cx, cpu);
         } else if self.is_vacated(cpu) {
             self.stopper_takes_down(cx, cpu);
         } else {
@@ -135,37 +135,33 @@ impl Sched {
         self.rq_online_rt(cpu);
     }
 
-    /// Tasks whose wake-up `cpu` was to finish are queued there, and leave with the others.
+    /// The stopper of `cx.cpu` takes it down: tasks whose wake-up it was to finish are queued, and all leave in the order in which they
+    /// would have run. Each is set to run and put down for that.
     ///
-    /// Kernel: smp.c flush_smp_call_function_queue() on the dying CPU, v5.8– (core.c sched_cpu_dying() before)
-    fn queue_wake_list(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        let caller = std::mem::replace(&mut cx.cpu, cpu);
+    /// Kernel: core.c sched_cpu_dying(), migrate_tasks(), v4.12–v5.10; smp.c flush_smp_call_function_queue(), v5.8–
+    pub(super) fn take_down_with_all(&mut self, cx: &mut Ctx<'_, '_>) {
+        let cpu = cx.cpu;
         self.sched_ttwu_pending(cx);
-        cx.cpu = caller;
-    }
-
-    fn push_tasks_off(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        let queued = |task: &TaskId| {
-            let row = &self.tasks[*task];
-            row.cpu == cpu && row.state.is_on_rq()
-        };
-        let mut leaving: Vec<TaskId> = self.tasks.ids().filter(queued).collect();
-        // Deadline tasks come first, then real-time tasks in order of priority.
-        let order = |task: TaskId| match self.tasks[task].policy {
-            Policy::Deadline(_) => (DL_PRIO, self.tasks[task].dl.deadline() as i64),
-            Policy::Fifo(priority) | Policy::RoundRobin(priority) => (i32::from(priority.prio()), 0),
-            _ => (i32::from(MAX_RT_PRIO), self.ses[self.tasks[task].se].vruntime.0 as i64),
-        };
-        leaving.sort_by_key(|&task| order(task));
-        for task in leaving {
+        self.update_rq_clock(cx, cpu);
+        while let Some(task) = self.pick_task(cx) {
+            if self.is_fair(task) {
+                self.cfs_tasks_picked(cpu, task, true);
+                self.set_first_task_fair(cx, task);
+            } else {
+                self.set_next_task(cx, task);
+            }
+            self.put_prev_task(cx, task);
             self.leave_forbidden_cpu(cx, task);
         }
-        // Those that were on their way here go elsewhere.
+        // Those that were on their way here go elsewhere, and so do deadline tasks that wait for runtime: they stand on no queue. A
+        // kernel moves these when they have runtime again (dl_task_offline_migration()).
         for task in self.tasks.ids() {
-            if self.tasks[task].migration_pending == Some(cpu) {
+            let row = &self.tasks[task];
+            if row.migration_pending == Some(cpu) || (row.cpu == cpu && row.state.is_on_rq()) {
                 self.leave_forbidden_cpu(cx, task);
             }
         }
+        self.cpu_dies(cx, cpu);
     }
 
     /// While domains are built anew every run queue goes off line for a moment, also those of the CPUs that stay. From v6.5 on that reads
@@ -312,9 +308,8 @@ mod tests {
             let elsewhere = bench.task_on(cpu(6), "1,6");
             bench.offline(6).unwrap();
             assert!(bench.sched.rq(cpu(6)).need_resched && !bench.sched.is_vacated(cpu(6)));
-            let at_once = bench.sched.profile().hotplug_push == HotplugPush::AtOnce;
-            let moved = |bench: &Bench, task| bench.sched.task(task).cpu != cpu(6);
-            assert_eq!([waiting, elsewhere, running].map(|task| moved(&bench, task)), [at_once, at_once, false], "{profile}");
+            let stays = |task| bench.sched.task(task).cpu == cpu(6);
+            assert!([waiting, elsewhere, running].into_iter().all(stays), "{profile}");
             assert_eq!(bench.schedule(cpu(6)), None);
             let where_to = [waiting, elsewhere, running].map(|task| bench.sched.task(task).cpu);
             assert_eq!(where_to, [cpu(4), cpu(1), cpu(4)], "{profile}");
@@ -370,6 +365,24 @@ mod tests {
         assert_eq!((counts(&bench), tasks.contains(&first)), ([0, 2], true));
     }
 
+    /// Up to v5.10 the next schedule() gives the CPU to the stopper, which takes all away, the one that ran too, and an idle CPU goes at once.
+    #[test]
+    fn the_stopper_moves_all_as_it_takes_the_cpu_down_up_to_v5_10() {
+        for kernel in ["v4.12", "v5.10"] {
+            let mut bench = Bench::new(kernel);
+            let tasks = [0, 1].map(|_| bench.task_on(cpu(6), "0-7"));
+            let runs = bench.schedule(cpu(6)).unwrap();
+            bench.offline(6).unwrap();
+            let counts = |bench: &Bench| [6, 4].map(|number| bench.sched.rq(cpu(number)).nr_running);
+            assert!(bench.sched.stop_work_due(cpu(6)) && bench.sched.rq(cpu(6)).need_resched, "{kernel}");
+            assert_eq!((counts(&bench), bench.sched.rq(cpu(6)).curr), ([2, 0], Some(runs)), "{kernel}");
+            assert_eq!((bench.schedule(cpu(6)), counts(&bench)), (None, [0, 2]), "{kernel}");
+            assert!(tasks.contains(&runs) && bench.sched.is_vacated(cpu(6)), "{kernel}");
+            bench.offline(7).unwrap();
+            assert!(bench.sched.is_vacated(cpu(7)), "{kernel}: nobody was there");
+        }
+    }
+
     /// While a CPU leaves, the hardware's masks have it still: intervals go by them. It is gone from them when the next one leaves.
     #[test]
     fn a_leaving_cpu_counts_in_intervals() {
@@ -387,6 +400,20 @@ mod tests {
         assert_eq!(intervals(&bench), (vec![(2, 3, 6), (6, 7, 14)], 150));
         bench.online(7);
         assert_eq!(intervals(&bench), (vec![(3, 3, 6), (7, 7, 14)], 150));
+        let mut newer = Bench::new("v7.2");
+        newer.offline(6).unwrap();
+        assert_eq!(intervals(&newer), (vec![(3, 3, 6), (7, 7, 14)], 175), "7.2 goes by the domain");
+    }
+
+    /// A search in new domains may look at nobody, until a balance tells; in 7.2 the field has a flag of 512 in it.
+    #[test]
+    fn new_domains_begin_with_a_bound_for_searches() {
+        for (kernel, bound) in [("v6.12", 0), ("v6.18", 0), ("v7.2", 512)] {
+            let mut bench = Bench::new(kernel);
+            assert_eq!(bench.sched.nr_idle_scan(cpu(5)), Some(4), "{kernel}: it idled for long before");
+            bench.offline(6).unwrap();
+            assert_eq!(bench.sched.nr_idle_scan(cpu(5)), Some(bound), "{kernel}");
+        }
     }
 
     #[test]
@@ -421,6 +448,7 @@ mod tests {
         let (old, mut topology) = (bench.sched.topology().clone(), bench.sched.topology().clone());
         topology.replace(old.clone(), true);
         assert_eq!(topology.domains.len(), 2 * old.domains.len());
+        assert!(topology.cpus.iter().all(|cpu| cpu.idle_cores_shared == cpu.sd_llc_shared && cpu.sd_llc_shared.is_some()));
         for number in 0..8 {
             let spans = |topology: &Topology, sd| {
                 topology.groups_of(sd).map(|group| topology.groups[group].span).collect::<Vec<CpuMask>>()

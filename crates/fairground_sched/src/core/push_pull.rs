@@ -10,10 +10,11 @@
 //! [`PushPull`], in `rt/push_pull.rs` and `deadline/push_pull.rs`.
 
 use crate::Sched;
+use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::fair::DequeueFlags;
 use crate::rq::Rq;
-use crate::seam::PushSpread;
+use crate::seam::{MovedPreempts, PushSpread};
 use crate::topology::SdFlags;
 use fairground_model::Reason;
 use fairground_stdx::{CpuId, CpuMask, TaskId};
@@ -73,8 +74,18 @@ impl Sched {
         self.update_rq_clock(cx, cpu);
         self.deactivate_task(cx, task, DequeueFlags::MIGRATING);
         self.arrive_on(cx, task, target);
+        self.preempt_by_moved(cx, target, task);
         self.resched_curr(cx, target);
         true
+    }
+
+    /// A pushed or pulled task has come to `cpu`.
+    ///
+    /// Kernel: sched.h move_queued_task_locked(), v7.0–
+    fn preempt_by_moved(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, task: TaskId) {
+        if self.profile.moved_preempts == MovedPreempts::AsWakeUp {
+            self.check_preempt_curr(cx, cpu, task, Arrival::Plain);
+        }
     }
 
     /// Pushes a wakee to another CPU at once if it waits behind a task that does not give way.
@@ -112,6 +123,7 @@ impl Sched {
             self.update_rq_clock(cx, src);
             self.deactivate_task(cx, task, DequeueFlags::MIGRATING);
             self.arrive_on(cx, task, cpu);
+            self.preempt_by_moved(cx, cpu, task);
             pulled = true;
         }
         if pulled {

@@ -7,7 +7,7 @@ use crate::fair::DequeueFlags;
 use crate::fair::balance::BalanceStep;
 use crate::rq::Urgency;
 use crate::rt::RtRq;
-use crate::seam::{ClockSkip, IdleReentry, IdleTimeEnd, Preemption, RepeatedPick, RepeatedRtPick};
+use crate::seam::{ClockSkip, IdleReentry, IdleTimeEnd, NewidleAt, Preemption, RepeatedPick, RepeatedRtPick};
 use crate::task::TaskState;
 use fairground_model::{Op, PrevState, QueueAct, Reason, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -125,7 +125,8 @@ impl Sched {
             self.update_curr_of_class(cx);
         }
         let from_above = self.rqs[cx.cpu].stop_running || leaving.prev.is_some_and(|prev| !self.is_fair(prev));
-        let picks_only = from_above && self.cfs_rq(cx.cpu).nr_running > 0;
+        let before = self.profile.newidle_at == NewidleAt::BeforePick;
+        let picks_only = before && from_above && self.cfs_rq(cx.cpu).nr_running > 0;
         Leaving { picked: self.pick_unless_idle(cx, &leaving), picks_only, ..leaving }
     }
 
@@ -154,14 +155,18 @@ impl Sched {
     /// Kernel: core.c __schedule() from pick_next_task() on, with fair.c pick_next_task_fair() after `idle:`, v4.12–
     #[inline]
     pub fn schedule_finish(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving) -> Option<Switch> {
-        let found = std::mem::take(&mut self.rqs[cx.cpu].lb.newidle_found);
+        let lb = &mut self.rqs[cx.cpu].lb;
+        let found = std::mem::take(&mut lb.newidle_found);
+        let for_server = std::mem::take(&mut lb.server_looks) && leaving.found_nothing();
+        lb.server_looked = for_server && !found;
         let next = match leaving.picked {
             Some(task) => Some(task),
             None => {
                 let picked = self.pick_unless_idle(cx, &leaving);
-                // After a task of a higher class balance comes before the pick, and only once (v5.4–).
-                let balances_in_pick = !self.rqs[cx.cpu].stop_running && leaving.prev.is_none_or(|prev| self.is_fair(prev));
-                if picked.is_none() && found && balances_in_pick && self.wants_newidle_balance(cx.cpu, &leaving) {
+                // After a task of a higher class balance comes before the pick, and only once (v5.4 to v7.1).
+                let balances_in_pick = self.profile.newidle_at == NewidleAt::InPick
+                    || (!self.rqs[cx.cpu].stop_running && leaving.prev.is_none_or(|prev| self.is_fair(prev)));
+                if picked.is_none() && (found || for_server) && balances_in_pick && self.wants_newidle_balance(cx.cpu, &leaving) {
                     return None;
                 }
                 self.picked_anew(cx, leaving.prev, picked);
@@ -188,6 +193,7 @@ impl Sched {
             self.rqs[cpu].clock_skip.active = false;
         }
         self.tell_call(cx, QueueAct::Schedule);
+        (self.rqs[cpu].lb.server_looks, self.rqs[cpu].lb.server_looked) = (false, false);
 
         // A stopper that has run goes to sleep.
         if self.rqs[cpu].stop_running {

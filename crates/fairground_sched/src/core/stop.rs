@@ -50,7 +50,7 @@ impl Sched {
     #[inline]
     pub fn stop_work_due(&self, cpu: CpuId) -> bool {
         let rq = &self.rqs[cpu];
-        rq.watchdog_due || rq.push_off.is_some() || (rq.lb.push_cpu.is_some() && !rq.stopper_on_list)
+        rq.watchdog_due || rq.takedown_due || rq.push_off.is_some() || (rq.lb.push_cpu.is_some() && !rq.stopper_on_list)
     }
 
     /// The stopper of `cx.cpu` runs, one phase of it. The task that ran there is put down by then.
@@ -58,6 +58,10 @@ impl Sched {
     /// Kernel: stop_machine.c cpu_stopper_thread(), v4.12–
     pub fn run_stopper(&mut self, cx: &mut Ctx<'_, '_>) -> BalanceStep {
         self.rqs[cx.cpu].watchdog_due = false;
+        if std::mem::take(&mut self.rqs[cx.cpu].takedown_due) {
+            self.take_down_with_all(cx);
+            return BalanceStep::Done;
+        }
         if let Some(task) = self.rqs[cx.cpu].push_off.take() {
             self.leave_forbidden_cpu(cx, task);
             return BalanceStep::Done;

@@ -234,8 +234,14 @@ fn a_polling_cpu_needs_no_interrupt() {
 
 /// A push asks the target for a schedule() and no more: whether that may do without a look at the clock a wake-up says.
 #[test]
-fn a_pushed_task_leaves_the_clock_of_its_target_to_be_read() {
-    let mut bench = Bench::new("v6.12");
+fn a_pushed_task_leaves_the_clock_of_its_target_to_be_read_up_to_v6_19() {
+    for (kernel, skips) in [("v6.12", false), ("v6.18", false), ("v7.2", true)] {
+        pushes(kernel, skips);
+    }
+}
+
+fn pushes(kernel: &str, skips: bool) {
+    let mut bench = Bench::new(kernel);
     let fifo = Policy::Fifo(RtPriority::MIN);
     let (fair, rt) = (bench.queued(1), bench.queued(0));
     bench.on(0, |sched, cx| {
@@ -245,6 +251,6 @@ fn a_pushed_task_leaves_the_clock_of_its_target_to_be_read() {
         sched.wake_up_new_task(cx, waits, Some(cpu(0)));
         sched.push_tasks::<RtRq>(cx, cpu(0));
         assert_eq!((sched.task(waits).cpu, sched.rqs[cpu(1)].curr, sched.rqs[cpu(1)].need_resched), (cpu(1), Some(fair), true));
-        assert!(!sched.rqs[cpu(1)].clock_skip.requested);
+        assert_eq!(sched.rqs[cpu(1)].clock_skip.requested, skips, "{kernel}");
     });
 }

@@ -138,11 +138,10 @@ impl Sched {
         self.add_running_bw(cx, se);
     }
 
-    /// An entity sleeps, or a task ends (`dead`) or has left the class: it stays active until its 0-lag time.
+    /// An entity sleeps, or a task ends or leaves the class (`gone`): it stays active until its 0-lag time.
     ///
     /// Kernel: deadline.c task_non_contending(), v4.13– (task_dead_dl(), switched_from_dl() before)
-    pub(super) fn task_non_contending(&mut self, cx: &mut Ctx<'_, '_>, se: DlSe, dead: bool) {
-        let gone = dead || matches!(se, DlSe::Task(task) if !self.is_dl(task));
+    pub(super) fn task_non_contending(&mut self, cx: &mut Ctx<'_, '_>, se: DlSe, gone: bool) {
         let (cpu, entity) = (self.dl_cpu(se), self.dl(se));
         if entity.dl_runtime == 0 {
             return;

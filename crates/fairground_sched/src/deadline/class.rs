@@ -3,7 +3,7 @@
 use super::{DlRq, DlSe};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{DlHrtick, FairServerIdle, RtBandwidth};
+use crate::seam::{DlHrtick, FairServerIdle, NewidleAt, RtBandwidth};
 use fairground_model::Reason;
 use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, Ns, TaskId};
@@ -58,7 +58,7 @@ impl Sched {
     }
 
     /// The task with the earliest deadline of the calling CPU; if that is the deadline of the server, the fair class picks. `None`: it
-    /// has none, and the server gives its runtime away.
+    /// has none, and the server gives its runtime away. From v7.2 on the CPU balances before that, and is asked again.
     ///
     /// Kernel: deadline.c __pick_task_dl(), v4.12–
     #[cold]
@@ -73,6 +73,10 @@ impl Sched {
                     Some(task) => {
                         cx.decide(Reason::PickServed, Some(task), 0);
                         return Some(task);
+                    }
+                    None if self.profile.newidle_at == NewidleAt::InPick && !self.rqs[cx.cpu].lb.server_looked => {
+                        self.rqs[cx.cpu].lb.server_looks = true;
+                        return None;
                     }
                     None if self.profile.fair_server_stop.outlasts_tasks() => self.dl_server_stop(cx, cx.cpu),
                     None => {

@@ -205,10 +205,3 @@ impl DlEntity {
         (self.deadline as i64).wrapping_sub(paid).wrapping_sub(now as i64)
     }
 }
-
-impl DlEntity {
-    /// Its absolute deadline.
-    pub(crate) fn deadline(&self) -> u64 {
-        self.deadline
-    }
-}

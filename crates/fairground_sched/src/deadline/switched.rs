@@ -35,7 +35,7 @@ impl Sched {
     pub(crate) fn switched_from_dl(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, queued: bool) {
         let se = DlSe::Task(task);
         if queued || self.profile.dl_bandwidth == DlBandwidth::WallTime {
-            self.task_non_contending(cx, se, false);
+            self.task_non_contending(cx, se, true);
         } else {
             if self.tasks[task].dl.non_contending {
                 self.sub_running_bw(cx, se);
@@ -53,23 +53,39 @@ impl Sched {
         }
     }
 
-    /// The parameters of a deadline task have changed; its deadline stays until its next period.
+    /// The deadline of a task that is about to get other parameters. One that runs is accounted first.
+    ///
+    /// Kernel: deadline.c get_prio_dl(), v6.19–
+    pub(crate) fn dl_deadline(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> u64 {
+        let cpu = self.tasks[task].cpu;
+        let (looks, runs) = (self.profile.dl_prio_changed == DlPrioChanged::OtherDeadline, self.rqs[cpu].curr == Some(task));
+        if looks && runs && self.is_dl(task) {
+            self.update_curr_dl(cx, cpu);
+        }
+        self.tasks[task].dl.deadline
+    }
+
+    /// The parameters of a deadline task have changed; its deadline stays until its next period, unless it is past.
     ///
     /// Kernel: deadline.c prio_changed_dl(), v4.12–
-    pub(crate) fn prio_changed_dl(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, queued: bool) {
+    pub(crate) fn prio_changed_dl(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, queued: bool, old_deadline: u64) {
         let cpu = self.tasks[task].cpu;
         if !queued {
             // Its new share belongs to the CPU from now on, though it sleeps (dl_change_utilization()).
             return self.add_rq_bw(DlSe::Task(task));
         }
-        let pulls = !self.is_dl_overloaded(cpu);
         let (deadline, curr) = (self.tasks[task].dl.deadline, self.rqs[cpu].curr);
+        let (pulls, rule) = match self.profile.dl_prio_changed {
+            DlPrioChanged::OtherDeadline if deadline == old_deadline => return,
+            DlPrioChanged::OtherDeadline => (old_deadline < deadline, DlPrioChanged::RunsOrWaits),
+            rule => (!self.is_dl_overloaded(cpu), rule),
+        };
         // Where nobody is queued the first deadline is 0.
         let behind = DlRq::first(&self.rqs[cpu]).is_none_or(|earliest| earliest < deadline);
-        let resched = match self.profile.dl_prio_changed {
+        let resched = match rule {
             DlPrioChanged::Behind => behind,
-            DlPrioChanged::RunsOrWaits if curr == Some(task) => behind,
-            DlPrioChanged::RunsOrWaits => curr.is_none_or(|curr| !self.is_dl(curr) || self.is_before_dl(task, curr)),
+            _ if curr == Some(task) => behind,
+            _ => curr.is_none_or(|curr| !self.is_dl(curr) || self.is_before_dl(task, curr)),
         };
         if resched {
             self.resched_curr(cx, cpu);

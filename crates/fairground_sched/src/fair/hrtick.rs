@@ -15,7 +15,7 @@ use crate::ctx::{Ctx, Request};
 use crate::fair::group::Tell;
 use crate::fair::weight::NICE_0_LOAD;
 use crate::rq::Urgency;
-use crate::seam::{Hrtick, RepeatedPick};
+use crate::seam::{Hrtick, HrtickMisfit, RepeatedPick};
 use fairground_model::features::Feat;
 use fairground_model::{Op, QueueAct, Reason};
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -270,7 +270,10 @@ impl Sched {
         }
         self.touch_levels(task);
         self.task_tick_fair_queued(cx, task);
-        self.update_misfit_status(cx, cx.cpu, Some(task));
+        if self.profile.hrtick_misfit == HrtickMisfit::Looks {
+            self.update_misfit_status(cx, cx.cpu, Some(task));
+            self.update_overutilized_status(cx.cpu);
+        }
     }
 
     /// The timer was set for the end of the slice, so nothing is asked: the CPU picks again.

@@ -1,7 +1,7 @@
 //! Load tracking of entities and queues: when it is updated, and what moves with a task.
 
 use crate::Sched;
-use crate::ctx::Ctx;
+use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::fair::group::Tell;
 use crate::fair::level::Level;
 use crate::fair::steps::step;
@@ -13,6 +13,11 @@ use crate::seam::{AttachNew, GroupLoad, MigrateDetach, ScaleLoadDown, SleeperClo
 use fairground_model::features::Feat;
 use fairground_model::{Op, QueueAct, TraceEvent};
 use fairground_stdx::{CfsRqId, Ns, SeId, TaskId};
+
+/// A period of load tracking, in ns.
+///
+/// Kernel: pelt.c ___update_load_sum(), v4.12–
+const PERIOD_NS: u64 = 1 << 20;
 
 impl Sched {
     /// Ages an entity and its queue, attaches one that comes from elsewhere, and lets what happened go up through groups.
@@ -82,13 +87,27 @@ impl Sched {
     /// Kernel: fair.c attach_entity_cfs_rq(), v4.12–
     pub(crate) fn attach_entity_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
         let cfs_rq = self.ses[se].cfs_rq;
-        self.update_cfs_rq_load_avg(cx, cfs_rq);
+        self.age_before_change(cx, cfs_rq);
         let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
         let sum = self.profile.pelt.attach(&mut self.pelt_cfs[cfs_rq], &mut self.pelt_se[se], weight);
         self.cfs_rqs[cfs_rq].add_tg_cfs_propagate(sum);
         self.tell_group(cx, cfs_rq);
         self.propagate_entity_cfs_rq(cx, se);
         self.cfs_rq_util_change(cx, self.cfs_rqs[cfs_rq].cpu);
+    }
+
+    /// Ages a queue before an entity joins its averages or leaves them. If they are others by that, schedutil looks, still without the
+    /// change: it may ask for a frequency then, and its rate limit begins.
+    ///
+    /// Kernel: fair.c update_load_avg() in attach_entity_cfs_rq() and detach_entity_cfs_rq(), v4.12–
+    fn age_before_change(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId) {
+        // One that nobody has used counts as aged up to the beginning: no period of it is over before so long.
+        let first = self.pelt_cfs[cfs_rq].last_update_time < SCHED_CLOCK_AT_START;
+        let decayed = self.update_cfs_rq_load_avg(cx, cfs_rq);
+        let aged = self.pelt_cfs[cfs_rq].last_update_time.saturating_sub(SCHED_CLOCK_AT_START);
+        if decayed && (!first || aged >= PERIOD_NS) && self.cfs_rqs[cfs_rq].tg.is_none() {
+            self.cfs_rq_util_change(cx, self.cfs_rqs[cfs_rq].cpu);
+        }
     }
 
     /// A sleeper leaves its CPU, or a task ends: it is aged up to what that CPU's queue knows, and is noted in the `removed`
@@ -135,7 +154,7 @@ impl Sched {
         // Not a blocked update in the kernel: its utilisation counts as changed, so that the next sleep is a sample.
         let updated = self.sync_entity(cx, se, now);
         self.pelt_se[se].util_est.unchanged &= !updated;
-        self.update_cfs_rq_load_avg(cx, cfs_rq);
+        self.age_before_change(cx, cfs_rq);
         self.detach_entity_load_avg(cx, se);
         self.propagate_entity_cfs_rq(cx, se);
         self.cfs_rq_util_change(cx, self.cfs_rqs[cfs_rq].cpu);

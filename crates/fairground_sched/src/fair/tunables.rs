@@ -128,16 +128,42 @@ pub enum TunableError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tunables {
     set: [Option<u64>; NR_TUNABLES],
-    base_slice_ns: u64,
+    /// The kernel's own values of the rows of [`OWN_VALUES`].
+    own: [u64; OWN_VALUES.len()],
 }
 
-/// The request of an entity on a machine with one CPU, ns, from a kernel on: 0.70 ms so that a slice of several CPUs' factor ends
-/// before a tick.
-const BASE_SLICE_NS: [(KernelVersion, u64); 4] =
-    [(v(4, 12), 750_000), (v(6, 12), 700_000), (v(6, 14), 750_000), (v(6, 18), 700_000)];
+/// A tunable whose value kernels changed: a row of profiles by itself, apart from what a user sets.
+pub(crate) struct OwnValue {
+    /// Name of that row.
+    pub(crate) name: &'static str,
+    /// What the value is, as a sentence.
+    pub(crate) sentence: &'static str,
+    tunable: Row,
+    /// The value from a kernel on, before it grows with the number of CPUs; the first also holds for all before.
+    history: &'static [(KernelVersion, u64)],
+}
 
-fn base_slice_ns(kernel: KernelVersion) -> u64 {
-    BASE_SLICE_NS.iter().rev().find(|row| row.0 <= kernel).map_or(BASE_SLICE_NS[0].1, |row| row.1)
+/// All of them. A slice of 0.70 ms ends, times the factor of several CPUs, before a tick. A runtime of 100 % was read in 7.2.13, and is not
+/// in 6.18.15.
+pub(crate) static OWN_VALUES: [OwnValue; 2] = [
+    OwnValue {
+        name: "sched_base_slice_ns (default)",
+        sentence: "The request of an entity on one CPU where nobody has set it, in ns (EEVDF).",
+        tunable: Row::sched_base_slice_ns,
+        history: &[(v(4, 12), 750_000), (v(6, 12), 700_000), (v(6, 14), 750_000), (v(6, 18), 700_000)],
+    },
+    OwnValue {
+        name: "sched_rt_runtime_us (default)",
+        sentence: "What real-time and deadline tasks may use of a CPU where nobody has set it, in us of a second.",
+        tunable: Row::sched_rt_runtime_us,
+        history: &[(v(4, 12), 950_000), (v(7, 2), 1_000_000)],
+    },
+];
+
+impl OwnValue {
+    fn at(&self, kernel: KernelVersion) -> u64 {
+        self.history.iter().rev().find(|row| row.0 <= kernel).map_or(self.history[0].1, |row| row.1)
+    }
 }
 
 /// The values that hold on a machine.
@@ -193,7 +219,7 @@ impl Default for Tunables {
 impl Tunables {
     /// Nothing set, on a kernel (or the recorded stable one of that version).
     pub fn of(kernel: KernelVersion) -> Tunables {
-        Tunables { set: [None; NR_TUNABLES], base_slice_ns: base_slice_ns(kernel) }
+        Tunables { set: [None; NR_TUNABLES], own: OWN_VALUES.each_ref().map(|row| row.at(kernel)) }
     }
 
     /// Sets a tunable by its kernel name, with or without `sched_` in front (debugfs has it without).
@@ -224,7 +250,7 @@ impl Tunables {
 
     /// What real-time tasks of a CPU may run.
     pub fn rt_limit(&self) -> RtLimit {
-        let value = |row: Row| self.set[row as usize].unwrap_or(TUNABLES[row as usize].base);
+        let value = |row: Row| self.set[row as usize].unwrap_or(self.base(row));
         let runtime = Some(value(Row::sched_rt_runtime_us)).filter(|&runtime| runtime != NO_LIMIT);
         RtLimit { period_ns: value(Row::sched_rt_period_us) * 1000, runtime_ns: runtime.map(|us| us.saturating_mul(1000)) }
     }
@@ -245,17 +271,18 @@ impl Tunables {
             self.set[index] = other.set[index];
         }
     }
-    /// Whether the kernels' own requests differ.
-    pub(crate) fn base_slice_apart(&self, other: &Tunables) -> bool {
-        self.base_slice_ns != other.base_slice_ns
+    /// The kernel's own value of a row of [`OWN_VALUES`].
+    pub(crate) fn own_value(&self, index: usize) -> u64 {
+        self.own[index]
     }
-    /// The kernel's own request on one CPU, in ns.
-    pub(crate) fn own_base_slice_ns(&self) -> u64 {
-        self.base_slice_ns
+    /// Takes the kernel's own value of a row of [`OWN_VALUES`].
+    pub(crate) fn take_own_value(&mut self, other: &Tunables, index: usize) {
+        self.own[index] = other.own[index];
     }
-    /// Takes the kernel's own request.
-    pub(crate) fn take_base_slice(&mut self, other: &Tunables) {
-        self.base_slice_ns = other.base_slice_ns;
+    /// The kernel's own value, before it grows with the number of CPUs.
+    fn base(&self, row: Row) -> u64 {
+        let own = OWN_VALUES.iter().zip(self.own).find(|own| own.0.tunable == row);
+        own.map_or(TUNABLES[row as usize].base, |own| own.1)
     }
 
     /// sched_util_clamp_min and sched_util_clamp_max.
@@ -269,8 +296,7 @@ impl Tunables {
         let factor = self.scaling().factor(nr_online_cpus);
         let value = |row: Row| {
             let entry = &TUNABLES[row as usize];
-            let base = if row == Row::sched_base_slice_ns { self.base_slice_ns } else { entry.base };
-            let scaled = base * if entry.scaled { factor } else { 1 };
+            let scaled = self.base(row) * if entry.scaled { factor } else { 1 };
             self.set[row as usize].unwrap_or(scaled)
         };
         let (latency_ns, min_granularity_ns) = (value(Row::sched_latency_ns), value(Row::sched_min_granularity_ns));
@@ -280,7 +306,7 @@ impl Tunables {
             wakeup_granularity_ns: value(Row::sched_wakeup_granularity_ns),
             idle_min_granularity_ns: value(Row::sched_idle_min_granularity_ns),
             base_slice_ns: value(Row::sched_base_slice_ns),
-            normalized_base_slice_ns: self.base_slice_ns,
+            normalized_base_slice_ns: self.base(Row::sched_base_slice_ns),
             migration_cost_ns: value(Row::sched_migration_cost_ns),
             cfs_bandwidth_slice_ns: value(Row::sched_cfs_bandwidth_slice_us) * 1000,
             child_runs_first: value(Row::sched_child_runs_first) != 0,
@@ -338,6 +364,12 @@ mod tests {
         let mut tunables = Tunables::default();
         let limit = |tunables: &Tunables| (tunables.rt_limit().period_ns, tunables.rt_limit().runtime_ns);
         assert_eq!(limit(&tunables), (1_000_000_000, Some(950_000_000)));
+        let full = Tunables::of(v(7, 2)).rt_limit();
+        assert_eq!(
+            (full.period_ns, full.runtime_ns),
+            (1_000_000_000, Some(1_000_000_000)),
+            "all of it, of which the servers have 5 %"
+        );
         let mut set = |name: &str, value: &str| (tunables.set(v(5, 10), name, value), limit(&tunables));
         let refused = |range| Err(TunableError::OutOfRange(range));
         assert_eq!(set("sched_rt_runtime_us", "1000001").0, refused(1..=1_000_000));

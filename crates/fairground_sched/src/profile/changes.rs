@@ -1,7 +1,7 @@
 //! What kernels changed on the way from one profile to another, change by change, with the version of each.
 
-use super::{BASE_SLICE, DiffRow, Profile, Row};
-use crate::fair::tunables::TUNABLES;
+use super::{DiffRow, Profile, Row};
+use crate::fair::tunables::{OWN_VALUES, OwnValue, TUNABLES};
 use fairground_model::features::Feat;
 use fairground_model::version::KernelVersion;
 
@@ -38,8 +38,8 @@ fn state(seams: &[Row], name: &'static str, version: KernelVersion) -> String {
     if let Some(row) = seams.iter().find(|row| row.name == name) {
         return row.value.clone();
     }
-    if name == BASE_SLICE {
-        return Profile::query(version).base_slice_row().value;
+    if let Some(index) = OWN_VALUES.iter().position(|row| row.name == name) {
+        return Profile::query(version).own_value_row(index).value;
     }
     let there = TUNABLES.iter().any(|row| row.name == name && row.is_in(version));
     if there { "there" } else { "-" }.to_string()
@@ -93,16 +93,20 @@ impl Profile {
             };
             rows.push(DiffRow { name: tunable.name, from: state(self), to: state(other) });
         }
-        if self.tunables.base_slice_apart(&other.tunables) {
-            rows.push(DiffRow { name: BASE_SLICE, from: self.base_slice_row(), to: other.base_slice_row() });
-        }
+        let apart = self.own_values_apart(other).map(|index| (index, OWN_VALUES[index].name));
+        rows.extend(apart.map(|(index, name)| DiffRow { name, from: self.own_value_row(index), to: other.own_value_row(index) }));
         rows
     }
 
-    /// The kernel's own request.
-    fn base_slice_row(&self) -> Row {
-        let value = self.tunables.own_base_slice_ns().to_string();
-        Row { name: BASE_SLICE, value, sentence: "The request of an entity on one CPU where nobody has set it, in ns (EEVDF)." }
+    /// Which rows of [`OWN_VALUES`] differ in `other`.
+    pub(super) fn own_values_apart(&self, other: &Profile) -> impl Iterator<Item = usize> {
+        (0..OWN_VALUES.len()).filter(|&index| self.tunables.own_value(index) != other.tunables.own_value(index))
+    }
+
+    /// The kernel's own value of a tunable.
+    fn own_value_row(&self, index: usize) -> Row {
+        let OwnValue { name, sentence, .. } = OWN_VALUES[index];
+        Row { name, value: self.tunables.own_value(index).to_string(), sentence }
     }
 
     /// The state that the kernel of this profile has by itself, of a row of it.
@@ -116,7 +120,7 @@ impl Profile {
 fn kind(name: &str) -> ChangeKind {
     match () {
         () if Feat::by_name(name).is_some() => ChangeKind::Feature,
-        () if name == BASE_SLICE || TUNABLES.iter().any(|row| row.name == name) => ChangeKind::Tunable,
+        () if OWN_VALUES.iter().any(|row| row.name == name) || TUNABLES.iter().any(|row| row.name == name) => ChangeKind::Tunable,
         () => ChangeKind::Seam,
     }
 }
@@ -126,7 +130,7 @@ fn made_row(ends: &DiffRow, value: &str) -> Row {
     let sentence = match () {
         () if ends.from.value == value => ends.from.sentence,
         () if ends.to.value == value => ends.to.sentence,
-        () if ends.name == BASE_SLICE => ends.to.sentence,
+        () if OWN_VALUES.iter().any(|row| row.name == ends.name) => ends.to.sentence,
         () => Profile::sentence_of(ends.name, value),
     };
     Row { name: ends.name, value: value.to_string(), sentence }

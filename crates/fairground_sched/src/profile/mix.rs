@@ -1,24 +1,20 @@
 //! States between two profiles: some rows of the one and the rest of the other.
 
 use super::{Profile, ProfileError, rules};
+use crate::fair::tunables::OWN_VALUES;
 use fairground_model::features::{Feat, FeatWrite};
 use fairground_model::version::KernelVersion;
 
-/// The row of the kernel's own value of sched_base_slice_ns, which no user set.
-pub const BASE_SLICE: &str = "sched_base_slice_ns (default)";
-
 impl Profile {
     /// The names of the rows that act differently in `other`: seams, switches that are on in one of them only, tunables that
-    /// were set, and [`BASE_SLICE`].
+    /// were set, and values that the kernels themselves have changed.
     pub fn rows_apart(&self, other: &Profile) -> Vec<&'static str> {
         let (mine, theirs) = (self.seam_rows(), other.seam_rows());
         let seams = mine.iter().zip(&theirs).filter(|pair| pair.0.value != pair.1.value).map(|pair| pair.0.name);
         let switches =
             Feat::ALL.iter().filter(|&&feat| self.feats.has(feat) != other.feats.has(feat)).map(|feat| feat.row().name);
         let mut names: Vec<&'static str> = seams.chain(switches).chain(self.tunables.set_apart(&other.tunables)).collect();
-        if self.tunables.base_slice_apart(&other.tunables) {
-            names.push(BASE_SLICE);
-        }
+        names.extend(self.own_values_apart(other).map(|index| OWN_VALUES[index].name));
         names
     }
 
@@ -33,8 +29,8 @@ impl Profile {
                 mixed.known_feats.set(feat, self.known_feats.has(feat) || other.known_feats.has(feat));
             } else if let Some(row) = theirs.iter().find(|row| row.name == name) {
                 mixed.set_seam(name, &row.value)?;
-            } else if name == BASE_SLICE {
-                mixed.tunables.take_base_slice(&other.tunables);
+            } else if let Some(index) = OWN_VALUES.iter().position(|row| row.name == name) {
+                mixed.tunables.take_own_value(&other.tunables, index);
             } else {
                 mixed.tunables.take(&other.tunables, name);
             }

@@ -16,7 +16,6 @@ pub use changes::{Change, ChangeKind};
 pub use commits::Commit;
 pub use error::ProfileError;
 pub use known::{Known, KnownKind};
-pub use mix::BASE_SLICE;
 pub use tree::{PREFIX as TREE_PREFIX, Tree};
 
 use crate::fair::tunables::Tunables;

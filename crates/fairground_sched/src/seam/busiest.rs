@@ -94,6 +94,22 @@ seams! {
     // The last was read in 7.2.13.
     history { v(4, 12) => OfSameType, v(7, 2) => Always, }
 
+    /// Group-type balance and placement of new tasks where wake-ups go by energy: which groups may count as overloaded.
+    EnergyOverload = energy_overload {
+        ByTasks "by-tasks" "Those with more tasks than CPUs and more to do than they can, as elsewhere.",
+        Overutilized "overutilized" "Those of them of which a CPU has more to do than it can; none when a new task is placed.",
+    }
+    // Read in 6.18.15 and 7.2.13.
+    history { v(4, 12) => ByTasks, v(7, 2) => Overutilized, }
+
+    /// Which CPU may take a task that is too big for its own.
+    MisfitHelper = misfit_helper {
+        Bigger "bigger" "One that is bigger.",
+        IdleCore "idle-core" "One that is bigger, and whose other threads idle.",
+    }
+    // Read in 6.18.15 and 7.2.13.
+    history { v(4, 12) => Bigger, v(7, 2) => IdleCore, }
+
     /// Which tasks of a CPU balance counts.
     BalanceTasks = balance_tasks {
         Queued "queued" "All fair tasks on the queue, those in delayed dequeue included.",

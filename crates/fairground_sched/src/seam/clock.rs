@@ -27,4 +27,12 @@ seams! {
     }
     // Read in 7.2.13.
     history { v(4, 12) => Read, v(7, 2) => OfSchedule, }
+
+    /// Whether a new nice value of a real-time or deadline task, which changes nothing yet, reads the clock of its CPU.
+    NiceClock = nice_clock {
+        Read "read" "It does, as any other change.",
+        NotRead "not-read" "It does not.",
+    }
+    // Read in 6.18.15 and 7.2.13.
+    history { v(4, 12) => Read, v(6, 19) => NotRead, }
 }

@@ -38,6 +38,8 @@ seams! {
     DlPrioChanged = dl_prio_changed {
         Behind "behind" "If the first deadline there is before its own.",
         RunsOrWaits "runs-or-waits" "One that runs: so. One that waits: if no deadline task runs there, or one of a later deadline.",
+        OtherDeadline "other-deadline" "As runs-or-waits, but only if its deadline is another one than before: parameters alone change nothing.",
     }
-    history { v(4, 12) => Behind, v(6, 3) => RunsOrWaits, }
+    // The last was read in 7.2.13, and is not in 6.18.15.
+    history { v(4, 12) => Behind, v(6, 3) => RunsOrWaits, v(6, 19) => OtherDeadline, }
 }

@@ -78,8 +78,11 @@ seams! {
         None "none" "As if they were equal.",
         First "first" "An idle CPU that the task fits is searched for before anything else.",
         AfterKnown "after-known" "The target, the previous and the recent CPU come first if they are idle and the task fits.",
+        Ranked "ranked"
+            "As after-known, but idle cores come before threads beside busy ones, and SIS_UTIL limits the search by how much the domain with all capacities is used.",
     }
-    history { v(4, 12) => None, v(5, 7) => First, v(5, 11) => AfterKnown, }
+    // v5.11, and before in the stable kernel 5.10 (read in 5.10.223). The last was read in 7.2.13, and is not in 6.18.15.
+    history { v(4, 12) => None, v(5, 7) => First, v(5, 10) => AfterKnown, v(7, 2) => Ranked, }
 
     /// Whether clusters within a cache domain are searched first.
     ClusterSearch = cluster_search {
@@ -134,5 +137,12 @@ impl RecentCpu {
     /// Whether the remembered CPU changes when it was taken, and after an affine wake-up on the waker's CPU.
     pub const fn is_kept_on_hit(self) -> bool {
         matches!(self, RecentCpu::OnHit)
+    }
+}
+
+impl IdleCapacity {
+    /// Whether CPUs that are known by name come first.
+    pub(crate) fn asks_known_first(self) -> bool {
+        matches!(self, IdleCapacity::AfterKnown | IdleCapacity::Ranked)
     }
 }

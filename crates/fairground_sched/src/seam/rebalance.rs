@@ -115,6 +115,15 @@ seams! {
         Wrap "wrap" "The same, beginning behind the CPU that does it; CPUs that go idle are counted in at the next busy tick.",
     }
     history { v(4, 12) => BalanceOnly, v(4, 17) => Stats, v(5, 2) => CapacityFirst, v(5, 13) => Wrap, }
+
+    /// Where a CPU that finds nobody to run looks for tasks elsewhere.
+    NewidleAt = newidle_at {
+        BeforePick "before-pick"
+            "After a fair task within the pick, again while all that it finds sleeps. After the stopper or a task of another class before the pick, once, if nobody stands on its queue of fair tasks.",
+        InPick "in-pick" "Always within the pick of a fair task: so after that has taken sleepers off, and also when the server of the fair class picks and has none.",
+    }
+    // Read in 6.18.15 and 7.2.13.
+    history { v(4, 12) => BeforePick, v(7, 2) => InPick, }
 }
 
 impl LbInterval {

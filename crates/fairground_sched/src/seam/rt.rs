@@ -1,4 +1,4 @@
-//! The seams of the real-time class; all but the first two are the deadline class's too.
+//! The seams of the real-time class; all but the first ones are the deadline class's too.
 
 use super::seams;
 
@@ -74,6 +74,30 @@ seams! {
     }
     // v7.0; before in stable kernels, read in 6.1.187, 6.12.107 and 6.18.15. 5.10.223 has the first.
     history { v(4, 12) => All, v(6, 1) => Others, v(6, 2) => All, v(6, 12) => Others, v(6, 13) => All, v(6, 18) => Others, }
+
+    /// What a pushed or pulled task is to the CPU to which it comes.
+    MovedPreempts = moved_preempts {
+        No "no" "That one chooses anew.",
+        AsWakeUp "as-wake-up" "As one that was woken there: the CPU chooses anew, and need not read its clock for that.",
+    }
+    history { v(4, 12) => No, v(7, 0) => AsWakeUp, }
+
+    /// When a task that changes its class leaves the old one.
+    ClassLeft = class_left {
+        Last "last" "When it has its new weight, and is queued in its new class.",
+        First "first"
+            "Before: its load is off its queue when its weight is set, which takes that load off again and adds that of the new weight. A queue with less load keeps some that nobody has.",
+    }
+    // Read in 6.18.15 and 7.2.13.
+    history { v(4, 12) => Last, v(6, 19) => First, }
+
+    /// When a running task that comes to another class has its CPU choose anew.
+    ClassChanged = class_changed {
+        IfFair "if-fair" "If its new class is the fair one.",
+        Always "always" "Whichever its new class is.",
+    }
+    // Read in 6.18.15 and 7.2.13.
+    history { v(4, 12) => IfFair, v(7, 2) => Always, }
 
     /// When others may look at a CPU for real-time or deadline tasks that wait there, and when it pushes any.
     PushOverload = push_overload {

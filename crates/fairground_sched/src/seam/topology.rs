@@ -26,6 +26,22 @@ seams! {
     }
     history { v(4, 12) => Later, v(5, 18) => WithNode, }
 
+    /// By which CPUs the interval of a new domain goes, 1 ms for each.
+    IntervalWeight = interval_weight {
+        Mask "mask" "Those of the hardware's mask: one that is just going off line counts still.",
+        Span "span" "Those of the domain.",
+    }
+    // Read in 6.18.15 and 7.2.13.
+    history { v(4, 12) => Mask, v(7, 2) => Span, }
+
+    /// How many CPUs a search in a new cache domain may look at (SIS_UTIL) until its first balance of all of it tells.
+    FreshScan = fresh_scan {
+        None "none" "One: the search begins with none allowed.",
+        FlagBits "flag-bits" "All of up to 512: the field holds a flag of the domain by which it was claimed as that was built.",
+    }
+    // Read in 6.18.15 and 7.2.13; a comment of the latter tells of it.
+    history { v(4, 12) => None, v(7, 2) => FlagBits, }
+
     /// What a domain starts with.
     DomainInit = domain_init {
         SiblingByLevel "sibling-by-level"

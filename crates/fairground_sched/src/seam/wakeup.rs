@@ -38,10 +38,9 @@ seams! {
 
     /// How tasks leave a CPU that goes off line.
     HotplugPush = hotplug_push {
-        AtOnce "at-once" "Those that wait go when the CPU is closed, the one that runs with its next schedule().",
+        AtOnce "at-once" "The stopper gets the CPU with its next schedule(), and takes away all tasks at once as it takes the CPU down.",
         BalancePush "balance-push" "Each schedule() there gives the CPU to the stopper, which takes away the task that was to run.",
     }
-    // Up to v5.10 the stopper moves all of them when it takes the CPU down.
     history { v(4, 12) => AtOnce, v(5, 11) => BalancePush, }
 
     /// Whether soft interrupts wait for their thread once it has been asked.

@@ -6,7 +6,7 @@ use super::groups::Groups;
 use super::levels::{LevelRow, levels};
 use super::{CpuDomains, SchedDomain, SchedDomainShared, SdFlags, Threads, Topology, cached, capacity, degenerate, domain};
 use crate::profile::Profile;
-use crate::seam::{AsymCapacity, GroupFlags, NumaMasks};
+use crate::seam::{AsymCapacity, FreshScan, GroupFlags, IdleCapacity, IntervalWeight, NumaMasks};
 use fairground_model::MachineView;
 use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId, SgId};
@@ -70,14 +70,24 @@ impl Topology {
             AsymCapacity::LowestLevel => SdFlags::ASYM_CPUCAPACITY,
             AsymCapacity::Classified => SdFlags::ASYM_CPUCAPACITY_FULL,
         };
+        let mut claims = Claims::of(chains.len());
         for cpu in chains.ids() {
             let chain = std::mem::take(&mut chains[cpu]);
+            let of_capacities = claims.claim(&chain, asym);
             let mut child: Option<SdId> = None;
             let mut base = None;
+            let mut spans_all = false;
             for mut sd in degenerate::prune(profile, self, chain) {
-                if sd.flags.has(SdFlags::SHARE_LLC) {
-                    let key = (sd.level_index, sd.span.first().unwrap_or(cpu));
-                    sd.shared = Some(*shared.entry(key).or_insert_with(|| self.shared.push(SchedDomainShared::of(&sd))));
+                // The lowest domain of all capacities has one too, unless it is one of nodes.
+                let first_of_all = !spans_all && sd.flags.has(asym);
+                spans_all |= first_of_all;
+                let by_capacity = first_of_all && profile.idle_capacity == IdleCapacity::Ranked && !sd.flags.has(SdFlags::NUMA);
+                if sd.flags.has(SdFlags::SHARE_LLC) || by_capacity {
+                    let key = match by_capacity {
+                        true => (u32::MAX, of_capacities.unwrap_or(cpu)),
+                        false => (sd.level_index, sd.span.first().unwrap_or(cpu)),
+                    };
+                    sd.shared = Some(*shared.entry(key).or_insert_with(|| self.shared.push(SchedDomainShared::of(profile, &sd))));
                 }
                 self.cluster_active |= sd.flags.has(SdFlags::CLUSTER);
                 self.asym_cpucap_active |= sd.flags.has(SdFlags::ASYM_CPUCAPACITY);
@@ -143,6 +153,7 @@ impl Topology {
                 *sd = sd.map(sd_id);
             }
             cpu.sd_llc_shared = cpu.sd_llc_shared.map(shared_id);
+            cpu.idle_cores_shared = cpu.idle_cores_shared.map(shared_id);
         }
         self.domains = old.domains.iter().chain(self.domains.iter()).cloned().collect();
         self.groups = old.groups.iter().chain(self.groups.iter()).cloned().collect();
@@ -159,10 +170,62 @@ impl Topology {
     }
 }
 
+/// Who has the shared records while domains are built: each CPU brings one, and a domain takes the first of its CPUs whose record is free
+/// or has been taken by one of its kind.
+struct Claims(IndexVec<CpuId, Option<Kind>>);
+
+/// What a shared record is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Capacities,
+    Cache,
+}
+
+impl Claims {
+    fn of(cpus: usize) -> Claims {
+        Claims((0..cpus).map(|_| None).collect())
+    }
+
+    /// The domains of a CPU, nothing removed yet, take theirs. Whose record that of all capacities has. A CPU alone in its cache takes its
+    /// own for that whoever has it, so the next CPU does not find it, and takes another one for the same capacities.
+    ///
+    /// Kernel: topology.c init_sched_domain_shared(), v7.2–
+    fn claim(&mut self, chain: &Chain, asym: SdFlags) -> Option<CpuId> {
+        let capacities = chain.iter().find(|sd| sd.flags.has(asym)).filter(|sd| !sd.flags.has(SdFlags::NUMA));
+        let found = capacities.and_then(|sd| self.take(sd, Kind::Capacities));
+        if let Some(cache) = chain.iter().take_while(|sd| sd.flags.has(SdFlags::SHARE_LLC)).last() {
+            self.take(cache, Kind::Cache);
+        }
+        found
+    }
+
+    fn take(&mut self, sd: &SchedDomain, kind: Kind) -> Option<CpuId> {
+        let usable = |cpu: &CpuId| self.0[*cpu].is_none_or(|of| of == kind || sd.span_weight == 1);
+        let found = sd.span.iter().find(usable)?;
+        self.0[found] = Some(kind);
+        Some(found)
+    }
+}
+
+/// The bit of the flag that CPUs of a domain share a cache.
+///
+/// Kernel: sd_flags.h SD_SHARE_LLC, v6.9–
+const SD_SHARE_LLC: u32 = 1 << 9;
+
+/// The bit of the flag that CPUs of a domain differ in capacity.
+///
+/// Kernel: sd_flags.h SD_ASYM_CPUCAPACITY, v6.9–
+const SD_ASYM_CPUCAPACITY: u32 = 1 << 5;
+
 impl SchedDomainShared {
-    /// As in the kernel nothing is known of new domains: all their CPUs count as busy, and no search is allowed.
-    fn of(sd: &SchedDomain) -> SchedDomainShared {
-        SchedDomainShared { nr_busy_cpus: sd.span_weight, has_idle_cores: false, nr_idle_scan: 0 }
+    /// As in the kernel nothing is known of new domains: all their CPUs count as busy, and no search is allowed, or in v7.2 any.
+    fn of(profile: &Profile, sd: &SchedDomain) -> SchedDomainShared {
+        let nr_idle_scan = match profile.fresh_scan {
+            FreshScan::None => 0,
+            FreshScan::FlagBits if sd.flags.has(SdFlags::SHARE_LLC) => SD_SHARE_LLC,
+            FreshScan::FlagBits => SD_ASYM_CPUCAPACITY,
+        };
+        SchedDomainShared { nr_busy_cpus: sd.span_weight, has_idle_cores: false, nr_idle_scan }
     }
 }
 
@@ -190,7 +253,7 @@ fn counts_while_leaving(profile: &Profile, machine: &MachineView, row: &LevelRow
     let node = machine.cpus[leaving].node;
     let ends_node = || !machine.online.iter().any(|other| machine.cpus[other].node == node);
     let gone = profile.numa_masks == NumaMasks::WithNode && row.flags.has(SdFlags::NUMA) && ends_node();
-    !gone && row.mask(machine, cpu).contains(leaving)
+    profile.interval_weight == IntervalWeight::Mask && !gone && row.mask(machine, cpu).contains(leaving)
 }
 
 /// The domains of one CPU up to the first above the caches that spans everything. (The kernel stops at a cache

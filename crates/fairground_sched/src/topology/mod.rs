@@ -208,6 +208,8 @@ pub struct CpuDomains {
     pub share_id: CpuId,
     /// What those that share the cache share.
     pub sd_llc_shared: Option<SdSharedId>,
+    /// Where it is noted whether there is an idle core: there, or in what those of the domain of all capacities share.
+    pub idle_cores_shared: Option<SdSharedId>,
     /// The lowest NUMA domain.
     pub sd_numa: Option<SdId>,
     /// The highest domain with ASYM_PACKING.

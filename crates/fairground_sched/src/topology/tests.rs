@@ -355,3 +355,29 @@ fn groups_of_a_row_of_nodes_stay_within() {
     assert_eq!(second("v5.10"), ["0-1", "1-3"]);
     assert_eq!(second("v5.19"), ["0-1", "2"]);
 }
+
+/// What the domains of all capacities share in 7.2: one record where caches have several CPUs. A CPU alone in its cache takes its own
+/// record for that cache, so the next one does not find it, and each CPU has one of its own.
+#[test]
+fn capacities_share_a_record_unless_each_cpu_has_its_cache() {
+    for (cpus_of_llc, expected) in [(2, [0, 0, 0, 0]), (1, [0, 1, 2, 3])] {
+        let mut view = MachineView::flat(4, Ns::from_ms(4));
+        for number in 0..4 {
+            let first = number / cpus_of_llc * cpus_of_llc;
+            view.cpus[cpu(number)].llc = (first..first + cpus_of_llc).map(cpu).collect();
+            view.cpus[cpu(number)].capacity = if number < 2 { 446 } else { 1024 };
+        }
+        let topology = build("v7.2", &view);
+        let record = |number: u32| {
+            let capacities = topology.cpus[cpu(number)].sd_asym_cpucapacity.unwrap();
+            assert_eq!(topology.domains[capacities].span.weight(), 4);
+            let shared = topology.domains[capacities].shared.unwrap();
+            assert_eq!(topology.cpus[cpu(number)].idle_cores_shared, Some(shared));
+            shared
+        };
+        let first_with = |number| (0..4).find(|&other| record(other) == record(number)).unwrap();
+        assert_eq!([0, 1, 2, 3].map(first_with), expected, "{cpus_of_llc}");
+        let older = build("v6.18", &view);
+        assert!((0..4).all(|number| older.domains[older.cpus[cpu(number)].sd_asym_cpucapacity.unwrap()].shared.is_none()));
+    }
+}

@@ -292,8 +292,12 @@ fg_s64 fg_set_idle_since(u32 cpu, u64 ns)
 	if (cpu >= fg_cpus)
 		return -EINVAL;
 	cpu_rq(cpu)->idle_stamp = ns;
-	/* A CPU on which nothing has been queued yet would hand on "never" to a task that is moved there. */
-	if (!cpu_rq(cpu)->cfs.avg.last_update_time)
+	/*
+	 * A CPU on which nothing has been queued yet would hand on "never" to a task that is moved there. One that was used
+	 * in the boot would have a period end with the first task, and schedutil look before that task counts. Groups that were
+	 * made since have used it, and are as old as it is.
+	 */
+	if (!cpu_rq(cpu)->cfs.avg.last_update_time || list_empty(&root_task_group.children))
 		cpu_rq(cpu)->cfs.avg.last_update_time = ns;
 	fg_running[cpu]->se.exec_start = ns;
 	return 0;

@@ -271,3 +271,17 @@ fn a_fast_switch_counts_within_the_call() {
     });
     assert_eq!(scales, (307, 1024));
 }
+
+/// A new task comes to a CPU whose queue has not been aged for 20 ms. Up to v5.19 it joins the averages before it is queued, and schedutil looks
+/// before that: at nothing. Its rate limit then keeps the lowest frequency. Within the first period there is no such look.
+#[test]
+fn schedutil_looks_before_a_new_task_joins_the_averages_up_to_v5_19() {
+    for (kernel, ms, expected) in
+        [("v5.10", 20, 300_000), ("v5.19", 20, 300_000), ("v6.1", 20, 1_000_000), ("v5.10", 1, 1_000_000)]
+    {
+        let mut machine = fast_machine(kernel, 1);
+        machine.now = Instant::from_ns(ms * 1_000_000);
+        machine.running(0);
+        assert_eq!(machine.sched.frequency_state(0).cur_khz, expected, "{kernel} {ms}");
+    }
+}

@@ -92,7 +92,7 @@ fn parameters_that_make_no_sense_are_refused_by_name() {
 }
 
 #[test]
-fn all_shares_together_are_at_most_95_percent_of_the_cpus_less_the_servers() {
+fn all_shares_together_are_at_most_95_percent_or_all_of_the_cpus_less_the_servers() {
     let mut machine = MachineView::flat(4, Ns::from_ms(4));
     let admits = |machine: &MachineView, kernel: &str, tenths: usize, count: usize| {
         let task = params(tenths as u64 * 1_000, 10_000, 10_000);
@@ -102,6 +102,8 @@ fn all_shares_together_are_at_most_95_percent_of_the_cpus_less_the_servers() {
     // 3.8 CPUs; from v6.12 on 3.6. Each share is rounded down, the limit too.
     assert_eq!(admits(&machine, "v5.19", 1, 100).0, 38);
     assert_eq!(admits(&machine, "v6.12", 1, 100).0, 36);
+    // In 7.2 the limit is 100 %, 4 CPUs less 0.2.
+    assert_eq!(admits(&machine, "v7.2", 1, 100).0, 38);
     let (index, why) = admits(&machine, "v6.12", 5, 100);
     assert_eq!(index, 7);
     let said = "a deadline task asks for 50.00 % of a CPU, others have 369.99 %, of which servers of fair tasks 19.99 %, and all may have 379.99 % (EBUSY)";

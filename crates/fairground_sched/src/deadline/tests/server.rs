@@ -4,8 +4,8 @@ use super::{params, with};
 use crate::deadline::{DlSe, DlTimer};
 use crate::fair::select_task_rq::{TestMachine, cpu};
 use crate::seam::FairServerWake;
-use fairground_model::{DlParams, MachineView, Policy, RtPriority};
-use fairground_stdx::{CpuId, Instant, Ns};
+use fairground_model::{DlParams, MachineView, Policy, RtPriority, TaskSpec};
+use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId};
 
 const MS: u64 = 1_000_000;
 const CPU: CpuId = CpuId::new(0);
@@ -159,5 +159,29 @@ fn a_queued_server_is_a_task_of_its_cpu_and_from_v6_18_on_it_is_not() {
         assert_eq!(machine.sched.rq(cpu(0)).nr_counted(), counted, "{kernel}");
         machine.on(0, |sched, cx| sched.schedule(cx));
         assert_eq!(left_us(&machine).1, stays, "{kernel}");
+    }
+}
+
+/// The server is to run, and has no task. In 7.2 the CPU looks elsewhere for it, though a real-time task runs, and then the server stops.
+/// Before, it stops at once.
+#[test]
+fn a_server_without_tasks_looks_elsewhere_in_v7_2() {
+    for (kernel, looks) in [("v6.18", false), ("v7.2", true)] {
+        let mut machine = machine(kernel, 1);
+        let task = machine.running(0);
+        at_ms(&mut machine, 2);
+        machine.sleep(task);
+        let policy = Policy::Fifo(RtPriority::new(1).unwrap());
+        let spec = TaskSpec { policy, ..TaskSpec::new("runs", ProgramId::new(0)) };
+        let runs = machine.sched.add_task(&spec, CpuMask::only(CPU));
+        machine.begin(0, runs);
+        machine.now = machine.sched.rqs[CPU].dl.server.timer.unwrap();
+        machine.on(0, |sched, cx| sched.dl_timer(cx, DlTimer::Replenish(SERVER)));
+        let leaving = machine.on(0, |sched, cx| sched.schedule_start(cx));
+        assert_eq!(leaving.found_nothing(), looks, "{kernel}");
+        assert_eq!(machine.sched.wants_newidle_balance(CPU, &leaving), looks, "{kernel}");
+        assert_eq!(left_us(&machine).1, looks, "{kernel}: it has not stopped yet if it looks");
+        let switch = machine.on(0, |sched, cx| sched.schedule_finish(cx, leaving)).unwrap();
+        assert_eq!((switch.next, left_us(&machine).1), (Some(runs), false), "{kernel}");
     }
 }

@@ -88,7 +88,8 @@ impl Sched {
     /// Kernel: fair.c pick_next_task_fair(), balance_fair() from v5.4, v4.12–
     #[inline]
     pub fn wants_newidle_balance(&self, cpu: CpuId, leaving: &Leaving) -> bool {
-        self.rqs[cpu].nr_running == 0 && !leaving.stays_idle && !leaving.picks_only
+        let rq = &self.rqs[cpu];
+        (rq.nr_running == 0 || rq.lb.server_looks) && !leaving.stays_idle && !leaving.picks_only
     }
 
     /// `cx.cpu`, in the middle of schedule(), looks for a task before it goes idle, one phase of it. Its lock is free
@@ -289,10 +290,11 @@ impl Sched {
 
     fn end_newidle(&mut self, cx: &Ctx<'_, '_>, work: &Newidle) {
         let stats_later = self.profile.nohz_balance == NohzBalance::Wrap && self.wants_stats_pass(cx);
+        let fair = self.cfs_rqs[self.rqs[cx.cpu].cfs].h_nr_running;
         let rq = &mut self.rqs[cx.cpu];
         rq.lb.max_idle_balance_cost = rq.lb.max_idle_balance_cost.max(work.curr_cost);
         rq.lb.next_balance = rq.lb.next_balance.min(work.next_balance);
-        rq.lb.newidle_found = work.pulled || rq.nr_running > 0;
+        rq.lb.newidle_found = work.pulled || fair > 0 || (rq.nr_running > 0 && !rq.lb.server_looks);
         if rq.lb.newidle_found {
             rq.lb.idle_stamp = 0;
         } else {

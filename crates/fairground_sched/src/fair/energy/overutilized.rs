@@ -3,7 +3,7 @@
 use crate::Sched;
 use crate::fair::balance::LbEnv;
 use crate::fair::balance::loads::fits_capacity;
-use crate::seam::TaskFit;
+use crate::seam::{EnergyOverload, TaskFit};
 use crate::uclamp::{Demand, Fit};
 use fairground_stdx::CpuId;
 
@@ -32,6 +32,19 @@ impl Sched {
     /// Kernel: fair.c find_busiest_group(), sched_balance_find_src_group() from v6.10, v5.0–
     pub(crate) fn energy_comes_first(&self, misfit: bool) -> bool {
         self.places_by_energy() && !(misfit && self.profile.energy_aware.goes_by_fit())
+    }
+
+    /// Whether a group may count as overloaded only if a CPU of it has more to do than it can.
+    ///
+    /// Kernel: fair.c group_is_overloaded(), v7.2–
+    #[inline]
+    pub(crate) fn overload_needs_overutilized(&self) -> bool {
+        self.profile.energy_overload == EnergyOverload::Overutilized && self.sched_energy_enabled()
+    }
+
+    /// Whether one of these CPUs has more to do than it can.
+    pub(crate) fn is_any_overutilized(&self, mut cpus: impl Iterator<Item = CpuId>) -> bool {
+        cpus.any(|cpu| self.cpu_overutilized(cpu))
     }
 
     /// A balance has looked at the CPUs of a domain: the highest domain has seen all of them, a lower one finds only that one has too

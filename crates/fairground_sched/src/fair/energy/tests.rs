@@ -230,3 +230,38 @@ fn a_task_is_looked_at_for_misfit_as_soon_as_it_is_picked() {
         assert!(!misfit(&bench), "{kernel}: who looks for tasks has none");
     }
 }
+
+/// Two tasks of nice 19 have long been queued on CPU 0, and use little; CPU 1 is full with one of nice 0. A new task leaves the first for being
+/// overloaded, though it has less load. In 7.2 nobody is overloaded here, since no CPU has more to do than it can.
+#[test]
+fn queued_tasks_alone_overload_nobody_in_7_2() {
+    for (kernel, expected) in [("v6.18", 1), ("v7.2", 0)] {
+        let mut bench = Bench::new(kernel);
+        let small = [bench.0.running(0), bench.0.running(0)];
+        small.into_iter().for_each(|task| bench.0.on(0, |sched, cx| sched.set_user_nice(cx, task, 19)));
+        bench.0.running(1);
+        for (number, load, runnable, util) in [(0, 30, 1024, 100), (1, 1024, 446, 446)] {
+            let queue = bench.0.sched.rqs[cpu(number)].cfs;
+            let avg = &mut bench.0.sched.pelt_cfs[queue];
+            (avg.load_avg, avg.runnable_avg, avg.util_avg, avg.util_est.enqueued) = (load, runnable, util, 0);
+        }
+        let child = bench.0.sched.add_task(&TaskSpec::new("child", ProgramId::new(0)), CpuMask::parse_list("0-1").unwrap());
+        let chosen = bench.0.on(0, |sched, cx| {
+            sched.sched_fork(cx, None, child);
+            sched.select_new_task(cx, child, None)
+        });
+        assert_eq!(chosen, cpu(expected), "{kernel}");
+    }
+}
+
+/// The timer of HRTICK notes a task that is too big, as the tick does; in 7.2 it does not.
+#[test]
+fn hrtick_looks_for_no_misfit_in_7_2() {
+    for (kernel, looks) in [("v6.18", true), ("v7.2", false)] {
+        let mut bench = Bench::new(kernel);
+        let task = bench.0.running(0);
+        bench.0.sched.pelt_se[bench.0.sched.tasks[task].se].util_avg = 600;
+        bench.0.on(0, |sched, cx| sched.hrtick(cx));
+        assert_eq!(bench.0.sched.rqs[cpu(0)].lb.misfit_task_load > 0, looks, "{kernel}");
+    }
+}

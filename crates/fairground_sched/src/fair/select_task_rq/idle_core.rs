@@ -7,16 +7,16 @@ use crate::seam::IdleSearch;
 use fairground_stdx::{CpuId, SdId};
 
 impl Sched {
-    /// Whether there may be an idle core in the cache domain of `cpu`.
+    /// Whether there may be an idle core in the cache domain of `cpu`, or from v7.2 on among all capacities where they differ.
     ///
     /// Kernel: fair.c test_idle_cores(), v4.12–
     pub(super) fn test_idle_cores(&self, cpu: CpuId) -> bool {
-        self.topology.cpus[cpu].sd_llc_shared.is_some_and(|shared| self.topology.shared[shared].has_idle_cores)
+        self.topology.cpus[cpu].idle_cores_shared.is_some_and(|shared| self.topology.shared[shared].has_idle_cores)
     }
 
     /// Kernel: fair.c set_idle_cores(), v4.12–
     pub(super) fn set_idle_cores(&mut self, cpu: CpuId, any: bool) {
-        if let Some(shared) = self.topology.cpus[cpu].sd_llc_shared {
+        if let Some(shared) = self.topology.cpus[cpu].idle_cores_shared {
             self.topology.shared[shared].has_idle_cores = any;
         }
     }

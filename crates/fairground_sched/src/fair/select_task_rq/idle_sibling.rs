@@ -49,7 +49,7 @@ impl Sched {
             }
             farther = farther.or(Some((recent, Reason::SelectRecent)));
         }
-        if self.profile.idle_capacity == IdleCapacity::AfterKnown
+        if self.profile.idle_capacity.asks_known_first()
             && let Some(choice) = self.search_capacity(cx, placing, target, util)
         {
             return Sibling::Chosen(choice);

@@ -9,3 +9,4 @@ mod eevdf;
 mod groups_beside_kernels;
 mod run_delay;
 mod v7_2;
+mod v7_2_classes;

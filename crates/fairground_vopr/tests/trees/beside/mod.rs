@@ -194,7 +194,7 @@ impl Beside {
                 "CPU {id:?}, domain {level}"
             );
             let at = self.first_jiffies.wrapping_add_signed(row.last_balance);
-            self.core.set_domain(id.get(), level, at, sched.nr_idle_scan(id))?;
+            self.core.set_domain(id.get(), level, at, sched.nr_idle_scan_of(sd))?;
             (domain, level) = (row.parent, level + 1);
         }
         assert_eq!((domain, self.core.domain(id.get(), level)), (None, None), "CPU {id:?} has as many domains as in ours");

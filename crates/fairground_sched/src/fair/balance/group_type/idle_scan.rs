@@ -57,10 +57,12 @@ impl Sched {
         }
         let domain = &self.topology.domains[env.sd];
         let cached = &self.topology.cpus[env.dst_cpu];
-        if domain.span_weight != cached.llc_size {
-            return;
-        }
-        let Some(shared) = cached.sd_llc_shared else { return };
+        let shared = match domain.span_weight == cached.llc_size {
+            true => cached.sd_llc_shared,
+            // From v7.2 on the domain of all capacities has such a record.
+            false => domain.shared.filter(|_| cached.sd_asym_cpucapacity == Some(env.sd)),
+        };
+        let Some(shared) = shared else { return };
         let (weight, pct) = (u64::from(domain.span_weight), u64::from(domain.imbalance_pct));
         let nr = nr_idle_scan(self.profile.idle_scan, weight, sds.total_util, pct);
         self.topology.shared[shared].nr_idle_scan = nr as u32;

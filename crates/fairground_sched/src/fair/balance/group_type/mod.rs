@@ -48,6 +48,8 @@ pub(super) struct SgLbStats {
     pub(super) group_smt_balance: bool,
     /// The greatest load of a task that needs another CPU.
     pub(super) group_misfit_task_load: u64,
+    /// However many tasks it has, it is not overloaded.
+    pub(super) never_overloaded: bool,
 }
 
 impl SgLbStats {
@@ -62,6 +64,7 @@ impl SgLbStats {
         group_asym_packing: false,
         group_smt_balance: false,
         group_misfit_task_load: 0,
+        never_overloaded: false,
     };
 
     /// A group none of whose CPUs has been looked at yet.

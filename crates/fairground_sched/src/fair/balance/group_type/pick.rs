@@ -5,7 +5,7 @@ use super::super::group::GroupType;
 use super::super::loads::capacity_greater;
 use super::{LbEnv, SdLbStats, SgLbStats, smt_vs_nonsmt_groups};
 use crate::Sched;
-use crate::seam::{BiggerGroup, SiblingBalance};
+use crate::seam::{BiggerGroup, MisfitHelper, SiblingBalance};
 use crate::topology::{SchedGroup, SdFlags};
 use fairground_stdx::SgId;
 
@@ -36,7 +36,9 @@ impl Sched {
 
     /// Whether a task that is too big for a group would be better off here.
     fn can_help(&self, env: &LbEnv, sds: &SdLbStats, row: &SchedGroup) -> bool {
-        capacity_greater(self.capacity_of(env.dst_cpu), row.max_capacity) && sds.local_stat.group_type == GroupType::HasSpare
+        let may = self.profile.misfit_helper == MisfitHelper::Bigger || self.has_idle_siblings(env.dst_cpu);
+        may && capacity_greater(self.capacity_of(env.dst_cpu), row.max_capacity)
+            && sds.local_stat.group_type == GroupType::HasSpare
     }
 
     /// Whether a group without waiting tasks has bigger CPUs than the one that would take from it.

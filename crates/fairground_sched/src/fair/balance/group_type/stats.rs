@@ -106,6 +106,7 @@ impl Sched {
             sds.overload |= cpu.overloaded > 0;
             stat.add(&cpu);
         }
+        stat.never_overloaded = self.overload_needs_overutilized() && !self.is_any_overutilized(cpus_of(group, env));
         if !local {
             self.look_for_needs(env, group, &mut stat);
             sds.overload |= domain.flags.has(SdFlags::ASYM_CPUCAPACITY) && stat.group_misfit_task_load > 0;
@@ -159,7 +160,7 @@ impl SgLbStats {
 
 /// Kernel: fair.c group_classify(), v5.5–
 fn group_classify(imbalance_pct: u32, imbalance_flag: bool, stat: &SgLbStats) -> GroupType {
-    if group_is_overloaded(imbalance_pct, &stat.sums) {
+    if !stat.never_overloaded && group_is_overloaded(imbalance_pct, &stat.sums) {
         GroupType::Overloaded
     } else if imbalance_flag {
         GroupType::Imbalanced

@@ -150,3 +150,24 @@ fn a_full_cpu_that_is_bigger_hides_a_small_one_with_two_tasks() {
     };
     assert_eq!(["v6.1", "v6.18", "v7.2"].map(taken), [None, None, Some(2)]);
 }
+
+/// CPU 0, a thread of a core of 1024, idles; CPU 2 of 256 has a task that is too big for it. In 7.2 the other thread must idle too.
+#[test]
+fn a_task_that_is_too_big_goes_to_a_core_that_idles() {
+    let taken = |kernel: &str, sibling: u32| {
+        let mut view = MachineView::flat(4, Ns(4_000_000));
+        for cpu in 0..4 {
+            let core = if cpu < 2 { 0..2 } else { cpu..cpu + 1 };
+            view.cpus[CpuId::new(cpu)].smt = core.map(CpuId::new).collect();
+            view.cpus[CpuId::new(cpu)].capacity = if cpu < 2 { 1024 } else { 256 };
+        }
+        let mut state = domain(kernel, view, 0, 1, CpuIdleType::NewlyIdle);
+        busy(&mut state, 1, sibling);
+        busy(&mut state, 2, 1);
+        [1, 2].into_iter().for_each(|cpu| state.sched.note_idleness(CpuId::new(cpu)));
+        state.sched.rqs[CpuId::new(2)].lb.misfit_task_load = 1024;
+        state.ask().map(|answer| answer.migration)
+    };
+    assert_eq!(["v6.18", "v7.2"].map(|kernel| taken(kernel, 0)), [Some(MigrationType::Misfit); 2]);
+    assert_eq!(["v6.18", "v7.2"].map(|kernel| taken(kernel, 1)), [Some(MigrationType::Misfit), None]);
+}

@@ -150,7 +150,7 @@ impl Sched {
     /// Kernel: fair.c group_classify(), v5.5–
     fn classify(&self, sd: SdId, group: SgId, sums: &GroupSums, misfit: bool) -> GroupType {
         let pct = self.topology.domains[sd].imbalance_pct;
-        if group_is_overloaded(pct, sums) {
+        if !self.overload_needs_overutilized() && group_is_overloaded(pct, sums) {
             GroupType::Overloaded
         } else if self.topology.groups[group].imbalance {
             GroupType::Imbalanced

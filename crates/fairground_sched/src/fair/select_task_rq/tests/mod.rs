@@ -1,5 +1,6 @@
 //! Tests of placement, and the machine that they set up by hand (`machine.rs`).
 
+mod by_capacity;
 mod every_choice;
 mod machine;
 mod price_of_a_look;

@@ -138,7 +138,7 @@ impl GroupStats {
 impl Sched {
     /// The ring in which the statistics of the domain's groups are kept, if they depend on nothing but the CPUs in them.
     pub(super) fn kept_ring(&mut self, env: &LbEnv) -> Option<SgRingId> {
-        if env.idle == CpuIdleType::NotIdle {
+        if env.idle == CpuIdleType::NotIdle || self.overload_needs_overutilized() {
             return None;
         }
         if self.group_stats.seats.is_none() {
