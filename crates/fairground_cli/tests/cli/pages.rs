@@ -129,7 +129,8 @@ fn has_all_rows(shown: &Shown, printed: &str) {
 fn the_page_of_a_run_shows_tables_curves_and_cpus() {
     let Some(browser) = browser() else { return };
     let folder = Folder::new();
-    let printed = ok(&["run", &folder.file("a.toml", SHOWN), "-o", &folder.path("x.html")]).out;
+    // A page has all columns.
+    let printed = ok(&["run", &folder.file("a.toml", SHOWN), "--full", "-o", &folder.path("x.html")]).out;
     let shown = open(&browser, &folder, "x.html", "");
     assert!(shown.console.is_empty(), "{:?}", shown.console);
     assert!(plain(&shown.dom).contains("two CPUs & a <quota>"));
@@ -242,7 +243,8 @@ fn the_page_of_advice_shows_the_curve_and_a_heat_map() {
     let folder = Folder::new();
     let path = folder.file("a.toml", ADVISED);
     let files = ["x.html", "x.json", "x.parquet"].map(|name| folder.path(name));
-    let ran = run(&["advise", &path, "--goal", "p90=60ms", "--seeds", "10", "-o", &files[0], "-o", &files[1], "-o", &files[2]]);
+    let goal = ["advise", &path, "--goal", "p90=60ms", "--seeds", "10", "--full"];
+    let ran = run(&[&goal[..], &["-o", &files[0], "-o", &files[1], "-o", &files[2]]].concat());
     assert!([0, 1].contains(&ran.code), "{}", ran.err);
     let shown = open(&browser, &folder, "x.html", "");
     assert!(shown.console.is_empty(), "{:?}", shown.console);

@@ -324,7 +324,7 @@ mod tests {
         testing::check(&set);
         assert!(!set.programs.iter().flat_map(|program| &program.code).any(|instr| matches!(instr, Instr::Run { .. })));
         let worker = |set: &TaskSet| set.tasks.iter().find(|task| task.name.starts_with("worker")).unwrap().working_set_kib;
-        assert_eq!((worker(&set), worker(&read("-t 1").unwrap())), (MESSAGE_WORKING_SET_KIB, 256));
+        assert_eq!((worker(&set), worker(&read("-t 1").unwrap())), (super::MESSAGE_WORKING_SET_KIB, 256));
     }
 
     #[test]
