@@ -55,14 +55,14 @@
 //! mutex-design.rst; LWN "The long road to lazy preemption" (<https://lwn.net/Articles/994322/>).
 
 mod graph;
+mod keep;
 mod object;
 mod spin;
 mod stats;
 #[cfg(test)]
 mod tests;
 
-use crate::cpu::Doing;
-use crate::cpu::Then;
+use crate::cpu::{Doing, Then};
 use crate::ending::{Misuse, Stopped};
 use crate::kernel::Next;
 use crate::queue::Slot;
@@ -389,10 +389,7 @@ impl Simulation {
             self.next_look(lock, None);
         }
         self.call_spinners(Some(lock), None);
-        let owes = self.klocks.lockers[task].held == 0 && std::mem::take(&mut self.klocks.lockers[task].owes_resched);
-        if owes {
-            self.sched.set_need_resched(cpu);
-        }
+        let owes = self.asks_for_resched_put_off(cpu, task);
         if of_kernel || !contended {
             return self.after_lock(cpu, if owes { Then::Resume } else { self.without_entry(task) });
         }
@@ -427,22 +424,6 @@ impl Simulation {
                 }
             }
         }
-    }
-
-    /// From now on who holds a lock is not preempted: it gives way when it has released all.
-    pub fn keep_lock_holders(&mut self) {
-        self.klocks.holders_stay = true;
-    }
-
-    /// Whether a reschedule of the current task is put off until it holds no lock.
-    pub(crate) fn puts_off_resched(&mut self, cpu: CpuId, task: TaskId) -> bool {
-        let locker = &mut self.klocks.lockers[task];
-        if !self.klocks.holders_stay || locker.held == 0 {
-            return false;
-        }
-        locker.owes_resched = true;
-        self.sched.clear_need_resched(cpu);
-        true
     }
 
     /// `task` leaves its CPU.
