@@ -9,5 +9,6 @@ mod mysql;
 mod pgbench;
 mod rtapp_waits;
 mod schbench;
+mod transactions;
 mod tree_copies;
 mod window;

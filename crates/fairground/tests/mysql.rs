@@ -1,21 +1,10 @@
 //! MySQL in whole runs: payments of a warehouse come one after the other, and a commit serves all that came meanwhile.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use fairground::run::{RunOptions, run};
-use fairground_model::NullSink;
-use fairground_scenario::{Control, Overrides, Scenario};
-use std::path::Path;
+use crate::transactions;
 
-/// Transactions in a second on 16 CPUs without prices.
+/// Transactions in a second.
 fn per_second(flags: &str) -> u64 {
-    let text = format!(
-        "duration = \"1s\"\n[machine]\npreset = \"smp-16\"\ncosts = \"zero\"\nwire = \"1us\"\n[profile]\nkernel = \"6.12\"\n\
-         [[workload]]\nname = \"mysql\"\nargs = {{ time = 1, think = \"1us\", allwarehouse = true, {flags} }}\n"
-    );
-    let scenario = Scenario::parse("test.toml", &text, Path::new(""), &Overrides::default()).unwrap();
-    let outcome = run(&scenario, &RunOptions::default(), &mut NullSink, Control::none()).unwrap();
-    let count = outcome.metrics.iter().find(|metric| metric.name == "mysql_transactions.count").unwrap();
-    count.value
+    transactions::per_second("mysql", &format!("think = \"1us\", allwarehouse = true, {flags}"))
 }
 
 /// Of 23 transactions 21 wait for one or two flushes of the redo log, and for one of the binary log. So a user alone makes 1/3 to 1/2 of a

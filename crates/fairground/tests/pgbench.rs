@@ -1,21 +1,10 @@
 //! pgbench in whole runs: one backend flushes the log for all that come meanwhile, and pgbench may run on another machine.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use fairground::run::{RunOptions, run};
-use fairground_model::NullSink;
-use fairground_scenario::{Control, Overrides, Scenario};
-use std::path::Path;
+use crate::transactions;
 
-/// Transactions a second on 16 CPUs without prices. One computes 5 us in all, and flushes the log, which takes 1 ms.
+/// Transactions a second. One computes 5 us in all, and flushes the log, which takes 1 ms.
 fn per_second(flags: &str) -> u64 {
-    let text = format!(
-        "duration = \"1s\"\n[machine]\npreset = \"smp-16\"\ncosts = \"zero\"\nwire = \"1us\"\n[profile]\nkernel = \"6.12\"\n\
-         [[workload]]\nname = \"pgbench\"\nargs = {{ time = 1, statement = \"1us\", calls = 0, {flags} }}\n"
-    );
-    let scenario = Scenario::parse("test.toml", &text, Path::new(""), &Overrides::default()).unwrap();
-    let outcome = run(&scenario, &RunOptions::default(), &mut NullSink, Control::none()).unwrap();
-    let count = outcome.metrics.iter().find(|metric| metric.name == "pgbench_transactions.count").unwrap();
-    count.value
+    transactions::per_second("pgbench", &format!("statement = \"1us\", calls = 0, {flags}"))
 }
 
 /// A client alone: a flush and 30 us each. Eight, each flush for all that came before it: half of them in turn at least, so four to eight a

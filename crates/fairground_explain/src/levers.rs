@@ -93,18 +93,19 @@ impl<'a> Named<'a> {
         names.truncate(OTHERS_AT_MOST);
         names
     }
-    /// Those that had the CPU of a lock's holder.
+    /// Those that had the CPU of a lock's holder; none that bears its name or the late task's, which would yield with it.
     fn instead_of_holders(&self) -> Vec<&str> {
         let instead = self.one.parts.rows().iter().filter_map(|part| match part.who {
             Who::Holder(_, Keeps::Task(instead, _)) => Some(self.name(instead)),
             _ => None,
         });
+        let holders: Vec<&str> = self.holders().into_iter().map(|holder| self.name(holder)).collect();
         let mut names: Vec<&str> = Vec::new();
-        instead.for_each(|name| {
+        for name in instead.filter(|name| *name != self.task() && !holders.contains(name)) {
             if !names.contains(&name) {
-                names.push(name)
+                names.push(name);
             }
-        });
+        }
         names
     }
     /// Whether holders of locks gave way at exits from the kernel for most of their time.
@@ -193,7 +194,7 @@ impl<'a> Named<'a> {
             Cause::IdleExit => texts(&[NO_DEEP_IDLE]),
             Cause::Interrupt => texts(&[NO_INTERRUPTS]),
             Cause::Stolen => texts(&[NO_STEAL]),
-            // Where holders give way is what a preemption model decides. Where they bear one name, none of them can be told to yield.
+            // Where holders give way is what a preemption model decides.
             Cause::LockHolderPreempted => {
                 let model = self.holders_gave_way_at_exits().then(|| "preemption=full".to_string());
                 [model.into_iter().collect(), idle(self.instead_of_holders()), texts(&[NO_HOLDER_PREEMPTION])].concat()

@@ -125,7 +125,7 @@ impl Change {
                 change.rebuilt = Some(Box::new(before.with_profile(kernel)));
             } else {
                 let before = change.profile.take().map_or_else(|| change.before(scenario).profile.clone(), |profile| *profile);
-                change.profile = Some(Box::new(changed(before, part).map_err(wrong)?));
+                change.profile = Some(Box::new(changed(before, part).map_err(|error| wrong(with_names(error, part)))?));
             }
         }
         Ok(change)
@@ -283,6 +283,14 @@ fn with_cpus(scenario: &Scenario, cpus: &str) -> Result<Scenario, Error> {
             format!("Write {own} to {}, as in `cpus={}`.", CpuMask::CAPACITY, 2 * own),
         )),
     }
+}
+
+/// A word in small letters may have been meant for an overlay, or for one of [`WITHOUT`]: the hint has these first.
+fn with_names(error: ProfileError, part: &str) -> ProfileError {
+    let is_word = part.starts_with(|first: char| first.is_ascii_lowercase()) && !part.contains('=');
+    let names = WITHOUT.map(|row| row.0).join(", ");
+    let hint = if is_word { format!("What no kernel has is one of {names}. {}", error.hint) } else { error.hint };
+    ProfileError { hint, ..error }
 }
 
 /// What is wrong with a profile, as a mistake of the command line.

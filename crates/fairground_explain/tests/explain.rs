@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at the first surprise")]
 
-use fairground_explain::{Cause, Delay, ExplainOptions, Explanation, Keeps, Kind, Pairs, Who, explain, story};
+use fairground_explain::{Cause, Delay, ExplainOptions, Explanation, Keeps, Kind, Pairs, Who, explain, story, tables};
 use fairground_scenario::{Control, Overrides, Scenario};
 use fairground_sim::GaveWay;
 use fairground_stdx::Ns;
@@ -126,6 +126,47 @@ fn a_holder_that_keeps_its_cpu_is_waited_for_no_longer_than_its_section() {
     let outcome = &late.proof.outcomes[0];
     assert!(late.one.delay.length() > Ns::from_ms(12), "{:?}", late.one.delay);
     assert!(outcome.delay.unwrap() <= Ns::from_ms(5) && outcome.whole.unwrap() <= Ns::from_ms(5), "{outcome:?}");
+}
+
+/// A word that is no overlay may have been meant for what no kernel has.
+#[test]
+fn a_wrong_word_is_answered_with_what_can_be_taken_away() {
+    let scenario = Scenario::parse("tick", &text("tick"), Path::new(""), &Overrides::default()).unwrap();
+    let error = explain(&scenario, &worker(Some("no-holders")), Control::none()).unwrap_err().to_string();
+    assert!(
+        error.contains("there is no overlay `no-holders`") && error.contains(fairground_explain::NO_HOLDER_PREEMPTION),
+        "{error}"
+    );
+}
+
+/// Each task is the late one's namesake: what makes others yield makes it yield, too.
+#[test]
+fn holders_that_bear_the_late_tasks_name_are_found_out() {
+    let text = text("holders-of-one-name").replace("\"worker\"", "\"server\"");
+    let late = explained("one-name", &text, &ExplainOptions::default());
+    let suspect = late.proof.suspects.iter().find(|row| row.cause == Cause::LockHolderPreempted).unwrap();
+    let (change, saved) = suspect.removal.as_ref().unwrap();
+    assert_eq!((change.as_str(), late.one.cause), (fairground_explain::NO_HOLDER_PREEMPTION, Cause::LockHolderPreempted));
+    assert!(saved.0 * 2 >= late.one.delay.length().0, "{saved:?} of {:?}", late.one.delay);
+}
+
+/// A worker waits behind sixty others: each has less than a twentieth of the time, all together nearly all.
+#[test]
+fn many_short_parts_are_told_together() {
+    let text = "duration = \"2s\"\n[machine]\npreset = \"smp-1\"\ncosts = \"zero\"\n[profile]\nkernel = \"6.12\"\n[[workload]]\n\
+                tasks = [{ name = \"hog\", hog = true, count = 60 }, { name = \"worker\", policy = \"batch\", do = [\"run 20ms\", \"sleep 1ms\"] }]\n";
+    let late = explained("crowd", text, &worker(None));
+    let rows = late.one.parts.rows();
+    assert!(rows.len() > 40, "{}", rows.len());
+    let tables = tables(&late);
+    let of = |name: &str| tables.iter().find(|table| table.name == name).unwrap();
+    assert_eq!(of("parts").rows().len(), 40);
+    let notes = of("parts").notes();
+    assert!(notes[0].starts_with(&format!("the longest 40; {} more have ", rows.len() - 40)), "{notes:?}");
+    let causes: Vec<Cause> = Cause::ALL.iter().copied().filter(|&cause| late.one.parts.of(cause) > Ns::ZERO).collect();
+    assert_eq!(of("causes").rows().len(), causes.len());
+    let story = story(&late);
+    assert!(story.contains(" parts: ") && story.contains("; the longest "), "{story}");
 }
 
 /// A message is written every 2 ms, and the work for it takes 5: what nobody has read at the end waits longest.
