@@ -1,5 +1,6 @@
 //! Ctrl-C: the first sets a flag that is looked at between batches of events, the second ends at once.
 
+use crate::show::tell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Exit code of an interrupted command.
@@ -15,7 +16,7 @@ pub(crate) fn flag() -> &'static AtomicBool {
         }
     };
     if let Err(error) = ctrlc::set_handler(handler) {
-        eprintln!("warning: Ctrl-C will not leave marked output: {error}");
+        tell!("warning: Ctrl-C will not leave marked output: {error}");
     }
     &STOP
 }

@@ -1,5 +1,8 @@
 //! The command `fairground`. Flags in, text or one JSON document out; everything else is in the facade.
 
+// These panic where the reader of stdout or stderr went away; `show` has what does not.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
 mod cli;
 mod commands;
 mod flags;

@@ -12,6 +12,19 @@ use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// Prints a line on stderr, written as for `format!`.
+macro_rules! tell {
+    ($($text:tt)+) => {
+        $crate::show::stderr(format_args!("{}\n", format_args!($($text)+)))
+    };
+}
+pub(crate) use tell;
+
+/// Prints a text on stderr. A reader that went away is no failure (`fairground … 2>&1 | head`), and there is no other place to tell it.
+pub(crate) fn stderr(text: std::fmt::Arguments) {
+    let _ = io::stderr().lock().write_fmt(text);
+}
+
 /// Prints a text on stdout. A reader that went away is no failure: `fairground … | head` is a habit.
 pub(crate) fn text(text: &str) -> Result<(), Error> {
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -107,7 +120,7 @@ pub(crate) fn notes(notes: &[String]) {
     let width = style::columns_of_stderr();
     for note in notes {
         let line = format!("note: {note}");
-        eprintln!("{}", width.map_or_else(|| line.clone(), |width| paragraph::wrapped(&line, width)));
+        tell!("{}", width.map_or_else(|| line.clone(), |width| paragraph::wrapped(&line, width)));
     }
 }
 
@@ -115,9 +128,9 @@ pub(crate) fn notes(notes: &[String]) {
 pub(crate) fn written(path: &Path) {
     let shown = path.display();
     match path.extension().and_then(|ending| ending.to_str()) {
-        Some("pftrace") => eprintln!("wrote {shown}; open it at https://ui.perfetto.dev"),
-        Some("partial") => eprintln!("wrote {shown}, which is not complete"),
-        _ => eprintln!("wrote {shown}"),
+        Some("pftrace") => tell!("wrote {shown}; open it at https://ui.perfetto.dev"),
+        Some("partial") => tell!("wrote {shown}, which is not complete"),
+        _ => tell!("wrote {shown}"),
     }
 }
 
@@ -125,8 +138,8 @@ pub(crate) fn written(path: &Path) {
 pub(crate) fn error(error: &Error, json: bool) -> ExitCode {
     match error {
         Error::Input(files) => files.iter().for_each(show_mistakes),
-        Error::World { .. } => eprintln!("error: {}", harmless(&error.to_string())),
-        Error::Broken(broken) => eprint!("{broken}"),
+        Error::World { .. } => tell!("error: {}", harmless(&error.to_string())),
+        Error::Broken(broken) => stderr(format_args!("{broken}")),
     }
     if json {
         let mut made = Document::new("error", &[], None, None);
@@ -151,9 +164,9 @@ const LONGEST_DRAWN: usize = 4096;
 
 fn show_mistakes(file: &FileMistakes) {
     // anstream takes the colours out where stderr is no terminal.
-    anstream::eprint!("{}", drawn(file, &Renderer::styled()));
+    let _ = write!(anstream::stderr(), "{}", drawn(file, &Renderer::styled()));
     let (name, count) = (harmless(&file.name), file.mistakes.0.len());
-    eprintln!("{name}: {count} {} (fairground {})", if count == 1 { "mistake" } else { "mistakes" }, guard::VERSION);
+    tell!("{name}: {count} {} (fairground {})", if count == 1 { "mistake" } else { "mistakes" }, guard::VERSION);
 }
 
 /// A text from outside as a terminal may get it: control characters and marks of writing direction as escapes, but for ends of lines.

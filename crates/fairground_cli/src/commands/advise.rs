@@ -4,7 +4,7 @@ use super::Example;
 use crate::flags::ScenarioFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show;
+use crate::show::{self, tell};
 use fairground::output::{ResultFiles, ResultKind};
 use fairground_advise::counters::Counters;
 use fairground_advise::{
@@ -147,7 +147,7 @@ fn of_runs(
         show::tables(&advice.tables())?;
     }
     if advice.interrupted {
-        eprintln!("interrupted: the tables hold what was simulated until then, which says nothing");
+        tell!("interrupted: the tables hold what was simulated until then, which says nothing");
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(advice.exit_code())
@@ -172,7 +172,7 @@ fn of_counters(args: &Args, counters: Counters, goals: Vec<Goal>, json: bool) ->
         show::tables(&advice.tables())?;
     }
     if advice.is_interrupted() {
-        eprintln!("interrupted: the tables hold what was fitted until then, which says nothing");
+        tell!("interrupted: the tables hold what was fitted until then, which says nothing");
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(advice.exit_code())

@@ -4,7 +4,7 @@ use super::Example;
 use crate::flags::{ScenarioFlags, permille};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show;
+use crate::show::{self, tell};
 use fairground::input::RunInput;
 use fairground::output::{ResultFiles, ResultKind};
 use fairground::replay::Replay;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let found = bisect::bisect(scenario, &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let Some(found) = found? else {
-        eprintln!("interrupted: nothing was found");
+        tell!("interrupted: nothing was found");
         return Ok(EXIT_INTERRUPTED);
     };
     for path in files.finish(true, |kind| bisect::file(scenario, &found, kind))? {

@@ -4,7 +4,7 @@ use super::Example;
 use crate::flags::{ScenarioFlags, SidesFlags, permille};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show;
+use crate::show::{self, tell};
 use fairground::compare::{self, CompareOptions};
 use fairground::compare_traces::{TraceOptions, compare_traces};
 use fairground::input::RunInput;
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         )?;
     }
     if compared.interrupted {
-        eprintln!("interrupted: the table holds what was simulated until then, which decides nothing");
+        tell!("interrupted: the table holds what was simulated until then, which decides nothing");
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(compared.exit_code())

@@ -4,7 +4,7 @@ use super::Example;
 use crate::flags::ScenarioFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show;
+use crate::show::{self, tell};
 use fairground_recordings::conform::{self, ConformOptions, Conformance};
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     }
     let below = args.threshold.map_or_else(Vec::new, |threshold| made.below(threshold));
     for row in &below {
-        eprintln!("below the threshold: {} ({} of {} agree)", row.name, row.tally.agree, row.tally.decisions);
+        tell!("below the threshold: {} ({} of {} agree)", row.name, row.tally.agree, row.tally.decisions);
     }
     Ok(if made.interrupted { EXIT_INTERRUPTED } else { u8::from(!below.is_empty()) })
 }

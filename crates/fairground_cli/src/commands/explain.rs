@@ -4,7 +4,7 @@ use super::Example;
 use crate::flags::{ScenarioFlags, TimeFlags};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show;
+use crate::show::{self, tell};
 use fairground::input::RunInput;
 use fairground::interval::Interval;
 use fairground_explain::{self as explain, Answer, ExplainOptions, RecordedOptions, RecordedStory};
@@ -136,7 +136,7 @@ fn over_tree(args: &Args, scenario: &Scenario, json: bool) -> Result<u8, Error> 
 }
 
 fn interrupted() -> u8 {
-    eprintln!("interrupted: nothing is explained");
+    tell!("interrupted: nothing is explained");
     EXIT_INTERRUPTED
 }
 

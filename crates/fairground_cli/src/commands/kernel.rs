@@ -1,6 +1,7 @@
 //! `fairground kernel`.
 
 use super::Example;
+use crate::show::tell;
 use fairground_scenario::Error;
 use std::path::PathBuf;
 
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &Args, _json: bool) -> Result<u8, Error> {
             let jobs = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
             let order = Order { tree: tree.clone(), fragment: config.clone(), name: name.clone(), jobs };
             let built = build(&order, &store).map_err(refused)?;
-            built.notes.iter().for_each(|note| eprintln!("note: {note}"));
+            built.notes.iter().for_each(|note| tell!("note: {note}"));
             let how = if built.cached { "was built already" } else { "is built" };
             format!("{} ({}) {how}: {}\n", built.named.name, built.named.release, built.named.library.display())
         }

@@ -5,7 +5,7 @@ use super::run::command_line;
 use crate::flags::ScenarioFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show;
+use crate::show::{self, tell};
 use crate::style::is_full;
 use fairground::output::Outputs;
 use fairground::replay::Replay;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         shown.extend(run::run_tables(scenario, &outcome));
         let shown = if is_full() { shown } else { run::shortened(shown) };
         show::summary_and_tables(&run::summary(scenario, &outcome), &shown)?;
-        eprintln!("{}", run::speed(&outcome));
+        tell!("{}", run::speed(&outcome));
     }
     Ok(if outcome.ending == RunEnding::Interrupted { EXIT_INTERRUPTED } else { 0 })
 }

@@ -3,7 +3,7 @@
 use super::Example;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show;
+use crate::show::{self, tell};
 use fairground::output::{ResultFiles, ResultKind};
 use fairground_reproduce::{self as reproduce, Experiment, ReproduceOptions};
 use fairground_scenario::{Control, Error};
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::document(&reproduce::document(&done))?;
     }
     if done.iter().any(|reproduced| reproduced.interrupted) || control.stopped() {
-        eprintln!("interrupted: rows are missing");
+        tell!("interrupted: rows are missing");
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(u8::from(!done.iter().all(|reproduced| reproduced.reproduction.holds())))
@@ -94,7 +94,7 @@ fn over_trees(args: &Args, experiments: &[&Experiment], json: bool) -> Result<u8
         false => show::summary_and_tables(&over.beside.summary(), &[over.beside.table()])?,
     }
     if over.interrupted {
-        eprintln!("interrupted: rows are missing");
+        tell!("interrupted: rows are missing");
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(0)

@@ -4,7 +4,7 @@ use super::Example;
 use crate::flags::{InputFlags, ScenarioFlags};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show;
+use crate::show::{self, tell};
 use crate::style::is_full;
 use fairground::input::RunInput;
 use fairground::output::Outputs;
@@ -120,7 +120,7 @@ fn print(scenario: &Scenario, outcome: &RunOutcome, checked: Option<Checked<'_>>
     all.extend(checked.map(|(_, (_, check))| figures::expect_table(&check)));
     show::tables(&all)?;
     show::lines(&format!("\n{}\n", run::summary(scenario, outcome).join("\n")))?;
-    eprintln!("{}", run::speed(outcome));
+    tell!("{}", run::speed(outcome));
     Ok(())
 }
 

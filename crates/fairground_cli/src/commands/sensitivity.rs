@@ -4,7 +4,7 @@ use super::Example;
 use crate::flags::{InputFlags, ScenarioFlags, SidesFlags, permille};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show;
+use crate::show::{self, tell};
 use fairground::sensitivity::{self, SensitivityOptions};
 use fairground_scenario::{Control, Error};
 
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::summary_and_tables(&found.summary(), &found.tables())?;
     }
     if found.interrupted {
-        eprintln!("interrupted: the tables hold what was simulated until then, which says nothing");
+        tell!("interrupted: the tables hold what was simulated until then, which says nothing");
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(found.exit_code())

@@ -3,7 +3,7 @@
 use super::Example;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show;
+use crate::show::{self, tell};
 use fairground::output::{ResultFiles, ResultKind};
 use fairground::sweep::{Sweep, SweepOptions, sweep_document, sweep_file, sweep_summary, sweep_table};
 use fairground_scenario::{Control, Error};
@@ -64,10 +64,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::summary_and_tables(&sweep_summary(&swept), &[sweep_table(&swept)])?;
     }
     if swept.resumed > 0 {
-        eprintln!("{} of {} runs were finished before", swept.resumed, swept.rows.len());
+        tell!("{} of {} runs were finished before", swept.resumed, swept.rows.len());
     }
     if swept.interrupted {
-        eprintln!("interrupted: the same command goes on where this one stopped");
+        tell!("interrupted: the same command goes on where this one stopped");
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(swept.exit_code())

@@ -3,7 +3,7 @@
 use super::Example;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show;
+use crate::show::{self, tell};
 use crate::style::is_full;
 use fairground::output::write_result;
 use fairground_report::Document;
@@ -86,8 +86,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::lines(&summary(&found))?;
     }
     if let (Some(failure), Some(command)) = (&found.failure, &command) {
-        eprintln!("broken invariant: {}", failure.what);
-        eprintln!("  seed {}; to see it again: {command}", failure.case.seed);
+        tell!("broken invariant: {}", failure.what);
+        tell!("  seed {}; to see it again: {command}", failure.case.seed);
         return Ok(EXIT_BROKEN);
     }
     if found.interrupted {

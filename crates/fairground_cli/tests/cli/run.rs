@@ -298,6 +298,21 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert_eq!(child.wait().unwrap().code(), Some(0), "{err}");
 }
 
+/// `fairground run … 2>&1 | head -1`: both are one pipe, whose reader is closed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_of_both_outputs_that_goes_away_is_no_failure() {
+    let folder = Folder::new();
+    let path = folder.file("small.toml", SMALL);
+    let wrong = folder.file("wrong.toml", "duration = 7");
+    for (path, code) in [(&path, 0), (&wrong, 2)] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut child = command(&["run", path]).stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{path}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_leaves_marked_output_and_130() {
