@@ -55,11 +55,17 @@ pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::OnceLock;
+
+    /// The quick form, made once for all tests.
+    fn quick() -> &'static Reproduction {
+        static QUICK: OnceLock<Reproduction> = OnceLock::new();
+        QUICK.get_or_init(|| run(&ReproduceOptions { quick: true, keep: None }, Control::none()).unwrap().reproduction)
+    }
 
     #[test]
     fn judged_rows_of_one_cpu_and_all_claims_hold() {
-        let Reproduction { rows, claims, .. } =
-            run(&ReproduceOptions { quick: true, keep: None }, Control::none()).unwrap().reproduction;
+        let Reproduction { rows, claims, .. } = quick();
         let one_cpu: Vec<_> = rows.iter().filter(|row| !row.id.starts_with("press")).collect();
         let missed: Vec<_> = one_cpu.iter().filter(|row| row.within() == Some(false)).collect();
         assert!(missed.is_empty(), "{missed:#?}");
@@ -72,7 +78,7 @@ mod tests {
     /// Model: 02 T10
     #[test]
     fn the_patch_halves_the_longest_delay_of_press_on_12_cpus() {
-        let rows = run(&ReproduceOptions { quick: true, keep: None }, Control::none()).unwrap().reproduction.rows;
+        let rows = &quick().rows;
         let ms = |side: &str| {
             let row = rows.iter().find(|row| row.id == format!("press.box12.hz1000.futex.{side}")).unwrap();
             let Quantity::Number(ms) = row.simulated.median else { panic!("{side} has no number") };

@@ -2,8 +2,6 @@
 //!
 //! ```text
 //! seeds = 5                 runs of each side, seeds 1 to 5; quick_seeds with --quick
-//! searched_by_tests = false the searches take too long for `cargo test`; true if left out
-//! run_by_tests = false      so do the runs; CI makes the quick form all the same
 //! [[side]]                  name, scenario (a file of scenarios/regressions/), profile, set = ["NAME=VALUE"], change = ["FEATURE"],
 //!                           with = [["client = 1024", "client = 96"]] (words of the scenario, each replaced)
 //! [[row]]                   id, of = side, by = side (then a ratio), metric, published, min, max, calibrated = true
@@ -56,12 +54,6 @@ pub(super) struct Asked {
 pub(super) struct Plan {
     pub(super) seeds: u64,
     pub(super) quick_seeds: u64,
-    /// Whether `cargo test` makes its searches; `fairground reproduce` always does.
-    #[cfg_attr(not(test), expect(dead_code, reason = "asked by tests only"))]
-    pub(super) searched_by_tests: bool,
-    /// Whether `cargo test` makes its runs.
-    #[cfg_attr(not(test), expect(dead_code, reason = "asked by tests only"))]
-    pub(super) run_by_tests: bool,
     pub(super) sides: Vec<Side>,
     pub(super) rows: Vec<(String, Figure)>,
     pub(super) claims: Vec<(String, Figure)>,
@@ -81,9 +73,7 @@ impl Plan {
         let courses = published.rows("course").map(|row| reader.course(row, &sides)).collect::<Result<Vec<_>, Error>>()?;
         let (seeds, quick_seeds) = (seeds("seeds")?, seeds("quick_seeds")?);
         let (rows, claims) = (figures("row")?, figures("claim")?);
-        let flag = |key: &str| published.root().get(key).and_then(Item::as_bool).unwrap_or(true);
-        let (searched_by_tests, run_by_tests) = (flag("searched_by_tests"), flag("run_by_tests"));
-        Ok(Plan { seeds, quick_seeds, searched_by_tests, run_by_tests, sides, rows, claims, asked, courses })
+        Ok(Plan { seeds, quick_seeds, sides, rows, claims, asked, courses })
     }
 }
 

@@ -91,7 +91,7 @@ mod tests {
     use fairground_report::Quantity;
     use std::sync::OnceLock;
 
-    /// Ten runs of 30 s of each case: made once for all tests.
+    /// Ten runs of 30 s of each case: made once for all tests, at night. CI judges the same rows by `fairground reproduce`.
     fn quick() -> &'static Reproduction {
         static QUICK: OnceLock<Reproduction> = OnceLock::new();
         QUICK.get_or_init(|| run(&ReproduceOptions { quick: true, keep: None }, Control::none()).unwrap().reproduction)
@@ -118,6 +118,7 @@ mod tests {
     ///
     /// Model: 03 T08
     #[test]
+    #[ignore = "a minute of runs"]
     fn a_group_makes_the_p99_of_schbench_worse_and_with_the_patch_it_does_not() {
         assert!(simulated("p99.cgroup_to_root") >= 4.0, "{}", simulated("p99.cgroup_to_root"));
         assert!(simulated("p99.patched_to_root") <= 1.5, "{}", simulated("p99.patched_to_root"));
@@ -133,6 +134,7 @@ mod tests {
     ///
     /// Model: 07 T16
     #[test]
+    #[ignore = "a minute of runs"]
     fn the_root_group_is_fastest_and_the_patched_cgroup_near_it() {
         let [root, cgroup, patched] = ["root", "cgroup", "cgroup_patched"].map(|side| simulated(&format!("{side}.p99")));
         assert!(cgroup >= 4.0 * root && patched <= 2.0 * root, "root {root}, cgroup {cgroup}, patched {patched}");

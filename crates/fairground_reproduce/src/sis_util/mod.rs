@@ -29,11 +29,9 @@ const WARMUP: Ns = Ns::from_secs(2);
 const QUICK: Lengths = Lengths { warmup: WARMUP, measure: Ns::from_secs(2) };
 const FULL: Lengths = Lengths { warmup: WARMUP, measure: Ns::from_secs(5) };
 /// What the quick form runs.
-const QUICK_POINTS: [(&str, &str, u64, &str); 8] = [
+const QUICK_POINTS: [(&str, &str, u64, &str); 6] = [
     ("netperf", "TCP_RR", 28, "thread"),
     ("netperf", "TCP_RR", 84, "thread"),
-    ("netperf", "TCP_RR", 168, "thread"),
-    ("netperf", "TCP_RR", 196, "thread"),
     ("netperf", "TCP_RR", HIGHEST, "thread"),
     ("hackbench", "process-pipe", 4, "group"),
     ("tbench", "loopback", 112, "thread"),
