@@ -78,5 +78,10 @@ fn a_regression_is_run_and_searched() {
     let plan = plan_of(&files::RT_SHARE);
     let published = Published::open(files::RT_SHARE.file, files::RT_SHARE.figures).unwrap();
     let given = run_plan("rt-share", &published, &plan, &options, Control::none()).unwrap().reproduction;
-    assert!(given.holds() && given.claims.iter().any(|claim| claim.id.starts_with("bisect")), "{:#?} {:#?}", given.rows, given.claims);
+    assert!(
+        given.holds() && given.claims.iter().any(|claim| claim.id.starts_with("bisect")),
+        "{:#?} {:#?}",
+        given.rows,
+        given.claims
+    );
 }
