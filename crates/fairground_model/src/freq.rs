@@ -50,9 +50,15 @@ impl FreqPolicy {
     pub fn start_khz(&self) -> Option<u32> {
         (self.governor.kind.row().start)(self)
     }
-    /// The share of its highest frequency at which a policy begins, in 1/1024; `else_share`: that of the machine.
+    /// The share of its highest frequency at which a policy begins, in 1/1024; `else_share`: that of the machine, which has gone to the
+    /// limits of the governor before.
     pub fn start_share(&self, else_share: u32) -> u32 {
-        self.start_khz().map_or(else_share, |khz| self.freq_capacity(khz))
+        let ((low, high), khz) = (self.limits(), self.khz_of(else_share));
+        match self.start_khz() {
+            Some(khz) => self.freq_capacity(khz),
+            None if khz == khz.clamp(low, high) => else_share,
+            None => self.freq_capacity(khz.clamp(low, high)),
+        }
     }
     /// A governor that looks starts low: a machine that was idle until then has let it go down.
     pub(crate) fn start_low(&self) -> Option<u32> {

@@ -54,6 +54,8 @@ pub struct Rq {
     pub(crate) idle_polling: bool,
     /// The stopper runs: there is no current task, and yet the CPU is not idle.
     pub stop_running: bool,
+    /// The stopper has moved the task that ran here, and leaves the CPU with the schedule() that is due.
+    pub(crate) stopper_leaves: bool,
     /// The watchdog wants the stopper to run.
     pub(crate) watchdog_due: bool,
     /// Whether the CPU is on line.

@@ -7,7 +7,7 @@ use crate::fair::DequeueFlags;
 use crate::fair::balance::BalanceStep;
 use crate::rq::Urgency;
 use crate::rt::RtRq;
-use crate::seam::{ClockSkip, IdleReentry, IdleTimeEnd, NewidleAt, Preemption, RepeatedPick, RepeatedRtPick};
+use crate::seam::{ClockSkip, IdleReentry, IdleTimeEnd, NewidleAt, NewidleBeside, Preemption, RepeatedPick, RepeatedRtPick};
 use crate::task::TaskState;
 use fairground_model::{Op, PrevState, QueueAct, Reason, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -36,9 +36,15 @@ pub struct Leaving {
     kept_clock: bool,
     /// The CPU is idle, has nothing to run, and the kernel does not pick for that.
     pub(crate) stays_idle: bool,
-    /// A task of a class above the fair one, or the stopper, leaves the CPU, and somebody stands on the fair queue: no newidle balance
-    /// comes before the pick, and none after it, though all may turn out to sleep.
+    /// All classes are asked, since not all tasks are fair ones or a class above the fair one is left, and somebody stands in the way of
+    /// a newidle balance: none comes before the pick, and none after it, though all may turn out to sleep.
     pub(crate) picks_only: bool,
+    /// All classes are asked after a fair task, of which none stands there: the CPU balances before the pick, whoever else waits.
+    pub(crate) balances_first: bool,
+    /// Somebody stands on the fair queue, be it asleep, and is no reason to balance after the stopper either.
+    stands: bool,
+    /// A newidle balance is not repeated if all that it found turns out to sleep.
+    balances_once: bool,
     /// The stopper leaves the CPU.
     from_stopper: bool,
 }
@@ -53,6 +59,11 @@ impl Leaving {
     /// Whether it is the idle task.
     pub(crate) fn is_from_idle(&self) -> bool {
         self.prev.is_none() && !self.from_stopper
+    }
+
+    /// Whether a task of a class above the fair one leaves the CPU, or the stopper.
+    fn is_from_above(&self, sched: &Sched) -> bool {
+        self.from_stopper || self.prev.is_some_and(|prev| !sched.is_fair(prev))
     }
 }
 
@@ -124,10 +135,37 @@ impl Sched {
         if leaving.prev.is_some_and(|prev| accounts && !self.is_fair(prev)) {
             self.update_curr_of_class(cx);
         }
-        let from_above = self.rqs[cx.cpu].stop_running || leaving.prev.is_some_and(|prev| !self.is_fair(prev));
-        let before = self.profile.newidle_at == NewidleAt::BeforePick;
-        let picks_only = before && from_above && self.cfs_rq(cx.cpu).nr_running > 0;
-        Leaving { picked: self.pick_unless_idle(cx, &leaving), picks_only, ..leaving }
+        let leaving = self.balances_before_pick(cx.cpu, leaving);
+        match leaving.balances_first {
+            true => leaving,
+            false => Leaving { picked: self.pick_unless_idle(cx, &leaving), ..leaving },
+        }
+    }
+
+    /// Where newidle balance comes before the pick: the classes are asked from that of the leaving task on, and the first that has
+    /// somebody ends it. The idle class asks nobody.
+    ///
+    /// Kernel: core.c put_prev_task_balance(), prev_balance() from v6.12, fair.c balance_fair(), v5.4–v7.1
+    fn balances_before_pick(&self, cpu: CpuId, leaving: Leaving) -> Leaving {
+        let (rq, from_above) = (&self.rqs[cpu], leaving.is_from_above(self));
+        let asks_all = from_above || rq.nr_counted() != self.cfs_rqs[rq.cfs].h_nr_running;
+        if self.profile.newidle_at != NewidleAt::BeforePick {
+            return leaving;
+        }
+        let stands = self.cfs_rq(cpu).nr_running > 0;
+        if !asks_all {
+            return Leaving { stands, ..leaving };
+        }
+        let waits_above = rq.dl.is_runnable() || rq.rt.is_runnable();
+        let idles = leaving.is_from_idle();
+        let any = self.profile.newidle_beside == NewidleBeside::Anybody;
+        Leaving {
+            picks_only: stands || idles || (from_above && waits_above),
+            balances_first: any && !stands && !idles && !from_above && leaving.moving.is_none(),
+            balances_once: true,
+            stands,
+            ..leaving
+        }
     }
 
     /// Who runs next. A CPU that idles on is not asked, so a server without tasks stays where it is.
@@ -163,10 +201,8 @@ impl Sched {
             Some(task) => Some(task),
             None => {
                 let picked = self.pick_unless_idle(cx, &leaving);
-                // After a task of a higher class balance comes before the pick, and only once (v5.4 to v7.1).
-                let balances_in_pick = self.profile.newidle_at == NewidleAt::InPick
-                    || (!self.rqs[cx.cpu].stop_running && leaving.prev.is_none_or(|prev| self.is_fair(prev)));
-                if picked.is_none() && (found || for_server) && balances_in_pick && self.wants_newidle_balance(cx.cpu, &leaving) {
+                let again = !leaving.balances_once && self.wants_newidle_balance(cx.cpu, &leaving);
+                if picked.is_none() && (found || for_server) && again {
                     return None;
                 }
                 self.picked_anew(cx, leaving.prev, picked);
@@ -202,8 +238,9 @@ impl Sched {
         }
         self.rqs[cpu].stats.sched_count += 1;
         let prev = self.rqs[cpu].curr;
-        let rq = &self.rqs[cpu];
-        let is_idle = prev.is_none() && !rq.stop_running && rq.nr_counted() == 0;
+        let rq = &mut self.rqs[cpu];
+        let from_stopper = std::mem::take(&mut rq.stopper_leaves) || rq.stop_running;
+        let is_idle = prev.is_none() && !from_stopper && rq.nr_counted() == 0;
         let stays_idle = is_idle && self.profile.idle_reentry == IdleReentry::Stays;
         let mut leaving = Leaving {
             prev,
@@ -213,7 +250,10 @@ impl Sched {
             kept_clock,
             stays_idle,
             picks_only: false,
-            from_stopper: rq.stop_running,
+            balances_first: false,
+            stands: false,
+            balances_once: false,
+            from_stopper,
         };
         if let Some(task) = prev {
             // A task that leaves the queue to sleep needs no push: its wake-up will choose among the CPUs that it may use.
@@ -223,7 +263,11 @@ impl Sched {
                 self.tasks[task].state = self.block_task(cx, task, state);
             } else if let Some(target) = push_to {
                 leaving.moving = Some((task, target));
+                // The stopper that moves it is a task of the CPU meanwhile.
+                let queued = std::mem::replace(&mut self.rqs[cpu].stopper_queued, true);
                 self.deactivate_task(cx, task, DequeueFlags::MIGRATING);
+                self.rqs[cpu].stopper_queued = queued;
+                self.note_idleness(cpu);
             }
         }
         leaving
@@ -263,7 +307,9 @@ impl Sched {
         if let Some((task, target)) = moving {
             self.push_moved_task(cx, task, target);
             // The stopper that moved it leaves the CPU to whom it finds.
-            self.rqs[cx.cpu].need_resched |= next.is_none();
+            let rq = &mut self.rqs[cx.cpu];
+            rq.need_resched |= next.is_none();
+            rq.stopper_leaves = next.is_none() && !leaving.stands;
         } else if let Some(task) = prev.filter(|&task| self.may_be_forbidden(task) && !self.pushes_off(cx.cpu)) {
             self.leave_forbidden_cpu(cx, task);
         }

@@ -34,8 +34,7 @@ impl Sched {
         let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
         let cfs_rq = self.ses[se].cfs_rq;
         if self.profile.feats.has(Feat::ATTACH_AGE_LOAD) {
-            let now = self.cfs_rq_clock_pelt(cfs_rq);
-            self.sync_entity(cx, se, now);
+            self.age_unqueued_entity(cx, se);
         }
         self.attach_entity_cfs_rq(cx, se);
         if !self.vruntime_normalized(task, queued) {
