@@ -127,15 +127,17 @@ impl Sched {
         if leaving.prev.is_some_and(|prev| self.needs_dl_pull_after(prev)) {
             self.pull_dl_task(cx, cx.cpu);
         }
-        if leaving.prev.is_some_and(|prev| self.needs_pull_after(prev)) {
+        // The priority of the stopper is above all others.
+        let from_stopper = leaving.from_stopper && self.needs_pull_after_stopper(cx.cpu);
+        if from_stopper || leaving.prev.is_some_and(|prev| self.needs_pull_after(prev)) {
             self.pull_rt_task(cx, cx.cpu);
         }
-        // Who is put down before the pick may be throttled by that, and is not picked then.
+        let leaving = self.balances_before_pick(cx.cpu, leaving);
+        // Who is put down before the pick may be throttled by that, and is not picked then. No balance comes for that.
         let accounts = self.profile.repeated_rt_pick == RepeatedRtPick::Renewed;
         if leaving.prev.is_some_and(|prev| accounts && !self.is_fair(prev)) {
             self.update_curr_of_class(cx);
         }
-        let leaving = self.balances_before_pick(cx.cpu, leaving);
         match leaving.balances_first {
             true => leaving,
             false => Leaving { picked: self.pick_unless_idle(cx, &leaving), ..leaving },

@@ -214,7 +214,8 @@ impl Sched {
     fn discount_idle_time(&mut self, cpu: CpuId) {
         let rq = &mut self.rqs[cpu];
         // A server that is not at work here is one in the kernel, with time left.
-        if rq.dl.server.runtime < 0 || (!self.dl_root.serves && rq.curr.is_none()) {
+        let is_none = self.profile.rt_bandwidth != RtBandwidth::FairServer;
+        if is_none || rq.dl.server.runtime < 0 || (!self.dl_root.serves && rq.curr.is_none()) {
             return;
         }
         let now = rq.clocks.clock_task;
