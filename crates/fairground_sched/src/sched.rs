@@ -387,6 +387,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         idle_polling: false,
         stop_running: false,
         stopper_leaves: false,
+        sets_all: false,
         watchdog_due: false,
         online: true,
         takedown_due: false,

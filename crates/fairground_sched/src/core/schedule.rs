@@ -411,10 +411,11 @@ impl Sched {
         if let Some(task) = next {
             self.cfs_tasks_picked(cx.cpu, task, prev != next);
         }
-        if prev == next && self.profile.repeated_pick == RepeatedPick::KeepsSlice {
+        let sets_all = std::mem::take(&mut self.rqs[cx.cpu].sets_all);
+        if prev == next && self.profile.repeated_pick == RepeatedPick::KeepsSlice && !sets_all {
             return;
         }
-        if let (Some(prev), Some(next)) = (prev, next.filter(|&next| prev != Some(next))) {
+        if let (Some(prev), Some(next)) = (prev, next.filter(|&next| prev != Some(next) && !sets_all)) {
             return self.switch_fair(cx, prev, next);
         }
         if let Some(task) = prev {
