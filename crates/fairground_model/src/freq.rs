@@ -157,6 +157,17 @@ mod tests {
         assert_eq!(hikey.khz_of(512), 600_000, "between two points");
     }
 
+    /// A machine that runs at its highest frequency, with a limit below that and nobody who governs, has gone down before the run.
+    #[test]
+    fn a_policy_begins_within_its_limits() {
+        let mut hikey = hikey();
+        assert_eq!((hikey.start_share(1024), hikey.start_share(512)), (1024, 512));
+        hikey.governor.set(Tunable::MaxKhz, Some(729_000));
+        assert_eq!((hikey.start_share(1024), hikey.start_share(512)), (622, 512));
+        hikey.governor.set(Tunable::MinKhz, Some(729_000));
+        assert_eq!(hikey.start_share(512), 622);
+    }
+
     /// Model: 04 T03
     #[test]
     fn a_frequency_is_resolved_to_the_lowest_point_that_suffices() {
