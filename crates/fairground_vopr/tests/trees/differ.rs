@@ -335,23 +335,9 @@ const OPEN: &[Row] = &[
     ("5.10", Told::Quotas, 40, &[]),
     ("5.10", Told::Clamps, 40, &[]),
     ("5.10", Told::Exec, 40, &[]),
-    ("5.10", Told::RealTime, 40, &[(12, "util_est")]),
+    ("5.10", Told::RealTime, 40, &[]),
     ("5.10", Told::Deadline, 40, &[]),
-    (
-        "5.10",
-        Told::Schedutil,
-        40,
-        &[
-            (0, "load_avg"),
-            (9, "load_avg"),
-            (12, "load_avg"),
-            (16, "load_sum"),
-            (18, "runnable_avg"),
-            (19, "runnable_avg"),
-            (23, "runnable_sum"),
-            (37, "runnable_sum"),
-        ],
-    ),
+    ("5.10", Told::Schedutil, 40, &[]),
     ("5.10", Told::Hotplug, 40, &[]),
     ("5.10", Told::Frequency, 40, &[(8, "load_sum"), (37, "load_avg")]),
 ];
@@ -395,7 +381,7 @@ const MENDED: &[(&str, Told, &[u64])] = &[
     // A yield's new request, by the CPUs that are on line.
     ("6.12", Told::Hotplug, &[104]),
     // A queue that is throttled within the pick; pulls after stoppers; tasks that never ran; no balance for a throttled real-time task.
-    ("6.1", Told::Quotas, &[58, 72]),
+    ("6.1", Told::Quotas, &[16, 58, 72]),
     ("6.1", Told::RealTime, &[72, 124, 165, 178]),
 ];
 
