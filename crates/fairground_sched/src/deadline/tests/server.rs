@@ -2,8 +2,10 @@
 
 use super::{params, with};
 use crate::deadline::{DlSe, DlTimer};
+use crate::fair::DequeueFlags;
 use crate::fair::select_task_rq::{TestMachine, cpu};
 use crate::seam::FairServerWake;
+use crate::task::TaskState;
 use crate::{BalanceStep, Profile};
 use fairground_model::{DlParams, MachineView, Policy, PrevState, RtPriority, TaskSpec};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId};
@@ -222,23 +224,28 @@ fn a_cpu_balances_as_its_server_has_served_and_not_as_it_is_to_serve_nobody() {
     assert_eq!(machine.sched.rqs[CPU].lb.idle_stamp, idle_since);
 }
 
-/// CPU 1 has a real-time task that waits. The stopper leaves CPU 0, which pulls it: whoever is less urgent than a stopper may come.
+/// CPU 1 has a real-time task that waits, while CPU 0 runs a more urgent one. That leaves under the stopper of CPU 0. Whoever is less urgent
+/// than a stopper may come when that leaves.
 #[test]
 fn a_cpu_that_its_stopper_leaves_pulls_real_time_tasks() {
     for kernel in ["v6.1", "v6.12"] {
         let profile = Profile::parse(kernel).unwrap().with_feature("NO_RT_PUSH_IPI").unwrap();
         let mut machine = TestMachine::of(profile, MachineView::flat(2, Ns(MS)));
-        let mut begin = |priority| {
+        let mut begin = |number, priority| {
             let policy = Policy::Fifo(RtPriority::new(priority).unwrap());
             let spec = TaskSpec { policy, ..TaskSpec::new("task", ProgramId::new(0)) };
             let task = machine.sched.add_task(&spec, CpuMask::first_n(2));
-            machine.begin(1, task);
+            machine.begin(number, task);
             task
         };
-        let tasks = [begin(5), begin(5)];
-        machine.sched.rqs[CPU].stop_running = true;
+        let [urgent, _, waits] = [begin(0, 9), begin(1, 5), begin(1, 5)];
+        machine.on(0, |sched, cx| {
+            sched.schedule_stopper(cx, None);
+            sched.deactivate_task(cx, urgent, DequeueFlags::SLEEP);
+            sched.tasks[urgent].state = TaskState::Asleep;
+        });
+        assert_eq!(machine.sched.task(waits).cpu, cpu(1), "{kernel}");
         machine.on(0, |sched, cx| sched.schedule_start(cx));
-        let on_cpu_0 = tasks.iter().filter(|&&task| machine.sched.task(task).cpu == CPU).count();
-        assert_eq!(on_cpu_0, 1, "{kernel}");
+        assert_eq!(machine.sched.task(waits).cpu, cpu(0), "{kernel}");
     }
 }
