@@ -165,9 +165,8 @@ impl Machine {
     /// Sets the frequencies with which a run begins, as the governors say.
     pub fn start_governors(&mut self) {
         for policy in &self.policies {
-            let Some(khz) = policy.start_khz() else { continue };
             for cpu in policy.cpus.iter() {
-                self.cpus[cpu].freq_capacity = policy.freq_capacity(khz);
+                self.cpus[cpu].freq_capacity = policy.start_share(self.cpus[cpu].freq_capacity);
             }
         }
     }

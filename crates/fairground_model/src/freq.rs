@@ -50,9 +50,15 @@ impl FreqPolicy {
     pub fn start_khz(&self) -> Option<u32> {
         (self.governor.kind.row().start)(self)
     }
-    /// The share of its highest frequency at which a policy begins, in 1/1024; `else_share`: that of the machine.
+    /// The share of its highest frequency at which a policy begins, in 1/1024; `else_share`: that of the machine, which has gone to the
+    /// limits of the governor before.
     pub fn start_share(&self, else_share: u32) -> u32 {
-        self.start_khz().map_or(else_share, |khz| self.freq_capacity(khz))
+        let ((low, high), khz) = (self.limits(), self.khz_of(else_share));
+        match self.start_khz() {
+            Some(khz) => self.freq_capacity(khz),
+            None if khz == khz.clamp(low, high) => else_share,
+            None => self.freq_capacity(khz.clamp(low, high)),
+        }
     }
     /// A governor that looks starts low: a machine that was idle until then has let it go down.
     pub(crate) fn start_low(&self) -> Option<u32> {
@@ -149,6 +155,17 @@ mod tests {
         let back: Vec<u32> = shares.iter().map(|&share| hikey.khz_of(share)).collect();
         assert_eq!(back, [208_000, 432_000, 729_000, 960_000, 1_200_000]);
         assert_eq!(hikey.khz_of(512), 600_000, "between two points");
+    }
+
+    /// A machine that runs at its highest frequency, with a limit below that and nobody who governs, has gone down before the run.
+    #[test]
+    fn a_policy_begins_within_its_limits() {
+        let mut hikey = hikey();
+        assert_eq!((hikey.start_share(1024), hikey.start_share(512)), (1024, 512));
+        hikey.governor.set(Tunable::MaxKhz, Some(729_000));
+        assert_eq!((hikey.start_share(1024), hikey.start_share(512)), (622, 512));
+        hikey.governor.set(Tunable::MinKhz, Some(729_000));
+        assert_eq!(hikey.start_share(512), 622);
     }
 
     /// Model: 04 T03

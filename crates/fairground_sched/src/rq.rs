@@ -54,6 +54,10 @@ pub struct Rq {
     pub(crate) idle_polling: bool,
     /// The stopper runs: there is no current task, and yet the CPU is not idle.
     pub stop_running: bool,
+    /// The stopper has moved the task that ran here, and leaves the CPU with the schedule() that is due.
+    pub(crate) stopper_leaves: bool,
+    /// The fair class has throttled a queue within its pick, so the switch puts down and sets anew at all levels.
+    pub(crate) sets_all: bool,
     /// The watchdog wants the stopper to run.
     pub(crate) watchdog_due: bool,
     /// Whether the CPU is on line.

@@ -386,6 +386,8 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         last_seen_need_resched: 0,
         idle_polling: false,
         stop_running: false,
+        stopper_leaves: false,
+        sets_all: false,
         watchdog_due: false,
         online: true,
         takedown_due: false,

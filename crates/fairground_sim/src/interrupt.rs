@@ -9,6 +9,7 @@ use crate::softirq::Server;
 use crate::task::Want;
 use crate::timers::Timer;
 use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
+use fairground_sched::seam::CallOrder;
 use fairground_sched::{Ctx, Distribution, PeriodTick, Sched, UserReturn, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId, TimerId};
 
@@ -83,11 +84,9 @@ impl Simulation {
     #[inline(never)]
     pub(crate) fn scheduler_ipi(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
         self.queue.set(cpu, Slot::Ipi, None);
-        if self.sched.ttwu_pending(cpu) {
-            match self.beside.leads() {
-                true => self.core(rec, cpu, |sched, cx| sched.led_wake_list(cx)),
-                false => self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_ttwu_pending(cx)),
-            }
+        let wakes_last = self.sched.profile().call_order == CallOrder::WakeListLast;
+        if !wakes_last {
+            self.wake_list(rec, cpu);
         }
         while self.sched.cfsb_csd_pending(cpu) {
             self.core_locked(rec, cpu, cpu, |sched, cx| sched.cfsb_csd_unthrottle(cx));
@@ -98,10 +97,22 @@ impl Simulation {
         if self.sched.rt_push_asked(cpu) {
             self.core_locked(rec, cpu, cpu, |sched, cx| sched.rto_push_irq_work_func(cx));
         }
+        if wakes_last {
+            self.wake_list(rec, cpu);
+        }
         if std::mem::take(&mut self.cpus[cpu].nohz_kick) {
             self.core(rec, cpu, |sched, cx| sched.nohz_csd_func(cx));
         }
         self.enter(rec, cpu, Entry::Ipi);
+    }
+
+    fn wake_list(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
+        if self.sched.ttwu_pending(cpu) {
+            match self.beside.leads() {
+                true => self.core(rec, cpu, |sched, cx| sched.led_wake_list(cx)),
+                false => self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_ttwu_pending(cx)),
+            }
+        }
     }
 
     fn irq_enter(&mut self, cpu: CpuId, section: Section) {

@@ -37,6 +37,7 @@ impl Sched {
         self.dl_overflow(cx, task, policy)?;
         self.update_rq_clock(cx, cpu);
         if self.tasks[task].state == TaskState::Delayed {
+            self.util_est_of_delayed(cx, task);
             self.leave_after_delay(cx, task);
         }
         let (queued, old_deadline) = (self.tasks[task].state.is_on_rq(), self.dl_deadline(cx, task));

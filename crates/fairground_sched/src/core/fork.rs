@@ -21,6 +21,7 @@ impl Sched {
         self.set_task_rq(child, cpu);
         self.inherit_slice(parent, child);
         self.inherit_clamps(parent, child);
+        self.joins_group(child);
         self.inherit_rt_policy(parent, child);
         self.inherit_wakees(parent, child);
         // Who places a child on its parent's queue reads the clock there; nobody else has to do with that queue.

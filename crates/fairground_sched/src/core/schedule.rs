@@ -1,13 +1,14 @@
 //! schedule(): put the current task down, pick the next one.
 
 use crate::Sched;
+use crate::core::Leaving;
 use crate::ctx::{Ctx, Request};
 use crate::deadline::DlRq;
 use crate::fair::DequeueFlags;
 use crate::fair::balance::BalanceStep;
 use crate::rq::Urgency;
 use crate::rt::RtRq;
-use crate::seam::{ClockSkip, IdleReentry, IdleTimeEnd, NewidleAt, Preemption, RepeatedPick, RepeatedRtPick};
+use crate::seam::{ClockSkip, IdleReentry, IdleTimeEnd, Preemption, RepeatedPick, RepeatedRtPick};
 use crate::task::TaskState;
 use fairground_model::{Op, PrevState, QueueAct, Reason, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -21,39 +22,6 @@ pub struct Switch {
     pub prev_state: PrevState,
     /// The task that is current now; `None` = idle.
     pub next: Option<TaskId>,
-}
-
-/// A schedule() between its two parts: what leaves the CPU.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Leaving {
-    pub(crate) prev: Option<TaskId>,
-    prev_state: PrevState,
-    /// A runnable task that may no longer run here, and where it goes.
-    moving: Option<(TaskId, CpuId)>,
-    /// Who runs next, if anybody is queued.
-    picked: Option<TaskId>,
-    /// The clock was not read.
-    kept_clock: bool,
-    /// The CPU is idle, has nothing to run, and the kernel does not pick for that.
-    pub(crate) stays_idle: bool,
-    /// A task of a class above the fair one, or the stopper, leaves the CPU, and somebody stands on the fair queue: no newidle balance
-    /// comes before the pick, and none after it, though all may turn out to sleep.
-    pub(crate) picks_only: bool,
-    /// The stopper leaves the CPU.
-    from_stopper: bool,
-}
-
-impl Leaving {
-    /// Whether the CPU is about to go idle and may look for tasks elsewhere first. One whose stopper moves its task
-    /// away does so when that is done.
-    pub fn found_nothing(&self) -> bool {
-        self.picked.is_none() && self.moving.is_none()
-    }
-
-    /// Whether it is the idle task.
-    pub(crate) fn is_from_idle(&self) -> bool {
-        self.prev.is_none() && !self.from_stopper
-    }
 }
 
 /// Whether a task may go on in user mode.
@@ -116,18 +84,21 @@ impl Sched {
         if leaving.prev.is_some_and(|prev| self.needs_dl_pull_after(prev)) {
             self.pull_dl_task(cx, cx.cpu);
         }
-        if leaving.prev.is_some_and(|prev| self.needs_pull_after(prev)) {
+        // The priority of the stopper is above all others.
+        let from_stopper = leaving.from_stopper && self.needs_pull_after_stopper(cx.cpu);
+        if from_stopper || leaving.prev.is_some_and(|prev| self.needs_pull_after(prev)) {
             self.pull_rt_task(cx, cx.cpu);
         }
-        // Who is put down before the pick may be throttled by that, and is not picked then.
+        let leaving = self.balances_before_pick(cx.cpu, leaving);
+        // Who is put down before the pick may be throttled by that, and is not picked then. No balance comes for that.
         let accounts = self.profile.repeated_rt_pick == RepeatedRtPick::Renewed;
         if leaving.prev.is_some_and(|prev| accounts && !self.is_fair(prev)) {
             self.update_curr_of_class(cx);
         }
-        let from_above = self.rqs[cx.cpu].stop_running || leaving.prev.is_some_and(|prev| !self.is_fair(prev));
-        let before = self.profile.newidle_at == NewidleAt::BeforePick;
-        let picks_only = before && from_above && self.cfs_rq(cx.cpu).nr_running > 0;
-        Leaving { picked: self.pick_unless_idle(cx, &leaving), picks_only, ..leaving }
+        match leaving.balances_first {
+            true => leaving,
+            false => Leaving { picked: self.pick_unless_idle(cx, &leaving), ..leaving },
+        }
     }
 
     /// Who runs next. A CPU that idles on is not asked, so a server without tasks stays where it is.
@@ -163,10 +134,8 @@ impl Sched {
             Some(task) => Some(task),
             None => {
                 let picked = self.pick_unless_idle(cx, &leaving);
-                // After a task of a higher class balance comes before the pick, and only once (v5.4 to v7.1).
-                let balances_in_pick = self.profile.newidle_at == NewidleAt::InPick
-                    || (!self.rqs[cx.cpu].stop_running && leaving.prev.is_none_or(|prev| self.is_fair(prev)));
-                if picked.is_none() && (found || for_server) && balances_in_pick && self.wants_newidle_balance(cx.cpu, &leaving) {
+                let again = !leaving.balances_once && self.wants_newidle_balance(cx.cpu, &leaving);
+                if picked.is_none() && (found || for_server) && again {
                     return None;
                 }
                 self.picked_anew(cx, leaving.prev, picked);
@@ -202,8 +171,9 @@ impl Sched {
         }
         self.rqs[cpu].stats.sched_count += 1;
         let prev = self.rqs[cpu].curr;
-        let rq = &self.rqs[cpu];
-        let is_idle = prev.is_none() && !rq.stop_running && rq.nr_counted() == 0;
+        let rq = &mut self.rqs[cpu];
+        let from_stopper = std::mem::take(&mut rq.stopper_leaves) || rq.stop_running;
+        let is_idle = prev.is_none() && !from_stopper && rq.nr_counted() == 0;
         let stays_idle = is_idle && self.profile.idle_reentry == IdleReentry::Stays;
         let mut leaving = Leaving {
             prev,
@@ -213,7 +183,10 @@ impl Sched {
             kept_clock,
             stays_idle,
             picks_only: false,
-            from_stopper: rq.stop_running,
+            balances_first: false,
+            stands: false,
+            balances_once: false,
+            from_stopper,
         };
         if let Some(task) = prev {
             // A task that leaves the queue to sleep needs no push: its wake-up will choose among the CPUs that it may use.
@@ -223,7 +196,11 @@ impl Sched {
                 self.tasks[task].state = self.block_task(cx, task, state);
             } else if let Some(target) = push_to {
                 leaving.moving = Some((task, target));
+                // The stopper that moves it is a task of the CPU meanwhile.
+                let queued = std::mem::replace(&mut self.rqs[cpu].stopper_queued, true);
                 self.deactivate_task(cx, task, DequeueFlags::MIGRATING);
+                self.rqs[cpu].stopper_queued = queued;
+                self.note_idleness(cpu);
             }
         }
         leaving
@@ -263,7 +240,9 @@ impl Sched {
         if let Some((task, target)) = moving {
             self.push_moved_task(cx, task, target);
             // The stopper that moved it leaves the CPU to whom it finds.
-            self.rqs[cx.cpu].need_resched |= next.is_none();
+            let rq = &mut self.rqs[cx.cpu];
+            rq.need_resched |= next.is_none();
+            rq.stopper_leaves = next.is_none() && !leaving.stands;
         } else if let Some(task) = prev.filter(|&task| self.may_be_forbidden(task) && !self.pushes_off(cx.cpu)) {
             self.leave_forbidden_cpu(cx, task);
         }
@@ -363,10 +342,11 @@ impl Sched {
         if let Some(task) = next {
             self.cfs_tasks_picked(cx.cpu, task, prev != next);
         }
-        if prev == next && self.profile.repeated_pick == RepeatedPick::KeepsSlice {
+        let sets_all = std::mem::take(&mut self.rqs[cx.cpu].sets_all);
+        if prev == next && self.profile.repeated_pick == RepeatedPick::KeepsSlice && !sets_all {
             return;
         }
-        if let (Some(prev), Some(next)) = (prev, next.filter(|&next| prev != Some(next))) {
+        if let (Some(prev), Some(next)) = (prev, next.filter(|&next| prev != Some(next) && !sets_all)) {
             return self.switch_fair(cx, prev, next);
         }
         if let Some(task) = prev {

@@ -82,7 +82,7 @@ impl Sched {
     /// Kernel: fair.c enqueue_task_fair(), v6.12–
     #[inline]
     pub(crate) fn fair_task_comes(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        if self.dl_root.serves && self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running == 1 {
+        if self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running == 1 {
             if self.rqs[cpu].nr_counted() == 0 && self.profile.fair_server_idle == FairServerIdle::Discounted {
                 self.discount_idle_time(cpu);
             }
@@ -207,18 +207,27 @@ impl Sched {
     }
 
     /// A CPU without tasks gets one: the time since what runs there was accounted counts as time of the fair class. That is idle time,
-    /// or that of a stopper which is about to leave: it is accounted as it is put down, after the newidle balance.
+    /// or that of a stopper which is about to leave: it is accounted as it is put down, after the newidle balance. So it is with a task
+    /// below a queue that was throttled as the CPU chose, before anybody had accounted it: its run time is lost, to its groups as well.
     ///
     /// Kernel: deadline.c dl_server_update_idle_time(), v6.12–v6.18
     fn discount_idle_time(&mut self, cpu: CpuId) {
         let rq = &mut self.rqs[cpu];
-        // A task that goes to sleep was accounted within this schedule().
-        if !self.dl_root.serves || rq.curr.is_some() || rq.dl.server.runtime < 0 {
+        // A server that is not at work here is one in the kernel, with time left.
+        let is_none = self.profile.rt_bandwidth != RtBandwidth::FairServer;
+        if is_none || rq.dl.server.runtime < 0 || (!self.dl_root.serves && rq.curr.is_none()) {
             return;
         }
         let now = rq.clocks.clock_task;
-        let since = if rq.stop_running { &mut rq.dl.stopper_since } else { &mut rq.dl.idle_since };
+        let since = match rq.curr {
+            Some(curr) => &mut self.ses[self.tasks[curr].se].exec_start,
+            None if rq.stop_running => &mut rq.dl.stopper_since,
+            None => &mut rq.dl.idle_since,
+        };
         let idle = now.saturating_sub(std::mem::replace(since, now));
+        if !self.dl_root.serves {
+            return;
+        }
         let server = &mut rq.dl.server;
         server.runtime -= idle as i64;
         if server.runtime < 0 {

@@ -9,7 +9,7 @@ use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, DequeueFlags, SchedEntity};
 use crate::pelt::{CfsRqLoad, PeltFamily, SeLoad, UtilEstSample};
 use crate::profile::Profile;
-use crate::seam::{AttachNew, GroupLoad, MigrateDetach, ScaleLoadDown, SleeperClock};
+use crate::seam::{AttachNew, DelayedUtilEst, GroupLoad, MigrateDetach, ScaleLoadDown, SleeperClock};
 use fairground_model::features::Feat;
 use fairground_model::{Op, QueueAct, TraceEvent};
 use fairground_stdx::{CfsRqId, Ns, SeId, TaskId};
@@ -142,6 +142,16 @@ impl Sched {
         self.sync_entity(cx, se, now);
     }
 
+    /// Ages an entity that joins the averages of its queue or leaves them, and is on no queue. That is no blocked update in the kernel:
+    /// its utilisation counts as changed, so that the next sleep is a sample.
+    ///
+    /// Kernel: fair.c update_load_avg() in attach_entity_cfs_rq() and detach_entity_cfs_rq(), v4.12–
+    pub(super) fn age_unqueued_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
+        let now = self.cfs_rq_clock_pelt(self.ses[se].cfs_rq);
+        let updated = self.sync_entity(cx, se, now);
+        self.pelt_se[se].util_est.unchanged &= !updated;
+    }
+
     /// Takes the averages of an entity that is on no queue off those of its queue, and of all above it.
     ///
     /// Kernel: fair.c detach_entity_cfs_rq(), v4.12–
@@ -150,10 +160,7 @@ impl Sched {
             return;
         }
         let cfs_rq = self.ses[se].cfs_rq;
-        let now = self.cfs_rq_clock_pelt(cfs_rq);
-        // Not a blocked update in the kernel: its utilisation counts as changed, so that the next sleep is a sample.
-        let updated = self.sync_entity(cx, se, now);
-        self.pelt_se[se].util_est.unchanged &= !updated;
+        self.age_unqueued_entity(cx, se);
         self.age_before_change(cx, cfs_rq);
         self.detach_entity_load_avg(cx, se);
         self.propagate_entity_cfs_rq(cx, se);
@@ -257,6 +264,19 @@ impl Sched {
             let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
             let fastup = self.profile.feats.has(Feat::UTIL_EST_FASTUP);
             self.profile.util_est.update(&mut self.pelt_se[se], cx.machine.cpus[cpu].capacity, fastup);
+        }
+    }
+
+    /// `task`, whose dequeue is put off, leaves the fair class, and goes through the dequeue of a task that falls asleep once more.
+    ///
+    /// Kernel: core.c __sched_setscheduler() with fair.c dequeue_task_fair(), v6.12–
+    pub(crate) fn util_est_of_delayed(&mut self, cx: &Ctx<'_, '_>, task: TaskId) {
+        let rule = self.profile.delayed_util_est;
+        if rule == DelayedUtilEst::SampledAndTakenOff {
+            self.util_est_dequeue(task);
+        }
+        if rule != DelayedUtilEst::LeftAlone {
+            self.util_est_update(cx, task);
         }
     }
 

@@ -34,8 +34,7 @@ impl Sched {
         let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
         let cfs_rq = self.ses[se].cfs_rq;
         if self.profile.feats.has(Feat::ATTACH_AGE_LOAD) {
-            let now = self.cfs_rq_clock_pelt(cfs_rq);
-            self.sync_entity(cx, se, now);
+            self.age_unqueued_entity(cx, se);
         }
         self.attach_entity_cfs_rq(cx, se);
         if !self.vruntime_normalized(task, queued) {
@@ -51,13 +50,14 @@ impl Sched {
     }
 
     /// Whether the virtual time of a task that leaves the class, or has come back, is relative to its queue by other means, or never
-    /// is: it was taken off the queue, or was woken onto another CPU that has not queued it yet.
+    /// is: it was taken off the queue, has never run for any time, or was woken onto another CPU that has not queued it yet.
     ///
     /// Kernel: fair.c vruntime_normalized(), v4.12–v6.5
     fn vruntime_normalized(&self, task: TaskId, queued: bool) -> bool {
         let row = &self.tasks[task];
         let on_its_way = row.state == TaskState::Waking && row.sched_remote_wakeup && self.rqs[row.cpu].wake_list.contains(&task);
-        self.profile.place.keeps_lag() || queued || on_its_way
+        let has_not_run = self.ses[row.se].sum_exec_runtime == 0;
+        self.profile.place.keeps_lag() || queued || has_not_run || on_its_way
     }
 
     /// A new task of another class: the averages that it begins with are those of a task that has left this one.

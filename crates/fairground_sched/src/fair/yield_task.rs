@@ -52,11 +52,17 @@ impl Sched {
             return Reason::YieldNotEligible;
         }
         self.ses[se].vruntime = self.ses[se].deadline;
-        self.push_deadline(se);
         match self.profile.avg_vruntime {
-            AvgVruntime::MinVruntime => self.update_min_vruntime(cfs_rq),
-            AvgVruntime::ZeroShifted | AvgVruntime::Zero => drop(self.settled_average(cfs_rq)),
-            AvgVruntime::ZeroQueued => {}
+            AvgVruntime::MinVruntime => {
+                self.push_deadline(se);
+                self.update_min_vruntime(cfs_rq);
+            }
+            // The new request is as long as the base slice is now: that follows the number of CPUs on line.
+            AvgVruntime::ZeroShifted | AvgVruntime::Zero => {
+                self.level(se).update_deadline();
+                self.settled_average(cfs_rq);
+            }
+            AvgVruntime::ZeroQueued => self.push_deadline(se),
         }
         Reason::YieldForfeit
     }

@@ -64,6 +64,12 @@ impl Sched {
             && i32::from(self.rqs[row.cpu].rt.highest_prio()) > row.prio()
     }
 
+    /// The same of the stopper, which is as urgent as a task can be.
+    pub(crate) fn needs_pull_after_stopper(&self, cpu: CpuId) -> bool {
+        let rq = &self.rqs[cpu];
+        rq.online && !rq.dl.is_runnable() && rq.rt.highest_prio() > 0
+    }
+
     /// Whether tasks wait on a CPU that may run elsewhere.
     pub(crate) fn has_pushable_tasks(&self, cpu: CpuId) -> bool {
         !self.rqs[cpu].rt.pushable.is_empty()

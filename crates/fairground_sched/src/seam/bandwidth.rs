@@ -5,6 +5,14 @@ use super::seams;
 seams! {
     $ bandwidth;
 
+    /// What a switch between fair tasks puts down and sets anew if the pick has throttled a queue.
+    ThrottledPick = throttled_pick {
+        SetsAll "sets-all" "All levels of both: a slice of a group that goes on begins anew.",
+        SetsChanged "sets-changed" "As ever, those levels only at which another entity runs from now on.",
+    }
+    // Read in 6.1.187 and 6.12.107.
+    history { v(4, 12) => SetsAll, v(6, 12) => SetsChanged, }
+
     /// Where tasks of a group stop whose quota is used up.
     Throttle = throttle {
         CfsRqDequeue "cfs-rq-dequeue" "The group's queue leaves the queue above, with all that is in it, also where tasks are in kernel mode.",

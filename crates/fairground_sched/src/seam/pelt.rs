@@ -83,6 +83,16 @@ seams! {
     // The stable kernel 5.10.223 has what v5.11 has.
     history { v(4, 12) => After, v(5, 10) => Before, }
 
+    /// What becomes of the estimate of a sleeper whose dequeue is put off, if it leaves the fair class meanwhile.
+    DelayedUtilEst = delayed_util_est {
+        LeftAlone "left-alone" "It was sampled as the task fell asleep, and is not again.",
+        SampledAndTakenOff "sampled-and-taken-off"
+            "It is sampled again, and taken off what its CPU expects a second time, which others lose then.",
+        Sampled "sampled" "It is sampled again.",
+    }
+    // Read in 6.12.107, 6.18.15 and 7.2.13.
+    history { v(4, 12) => LeftAlone, v(6, 12) => SampledAndTakenOff, v(6, 18) => Sampled, v(7, 2) => LeftAlone, }
+
     /// How a stored weight becomes the small one of the formulas.
     ScaleLoadDown = scale_load_down {
         Shift "shift" "A stored weight is shifted down by 10 places; less than 1024 becomes 0.",

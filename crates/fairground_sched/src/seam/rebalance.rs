@@ -124,6 +124,14 @@ seams! {
     }
     // Read in 6.18.15 and 7.2.13.
     history { v(4, 12) => BeforePick, v(7, 2) => InPick, }
+
+    /// Whether a CPU that its last fair task leaves balances although tasks of other classes wait there, as after a turn of the server.
+    NewidleBeside = newidle_beside {
+        Nobody "nobody" "Only if nobody at all waits there.",
+        Anybody "anybody" "Whoever else waits, before one of these is picked.",
+    }
+    // Read in 6.1.187 and 6.12.107; only with the server of the fair class can a fair task run while others wait.
+    history { v(4, 12) => Nobody, v(6, 12) => Anybody, }
 }
 
 impl LbInterval {

@@ -14,6 +14,13 @@ seams! {
     }
     history { v(4, 12) => OtherCache, v(5, 8) => OnCpu, v(6, 0) => IdleTarget, }
 
+    /// The order of what an interrupt from another CPU is for, if it is for several things.
+    CallOrder = call_order {
+        WakeListFirst "wake-list-first" "Tasks of the wake list are queued first: that is the interrupt of the higher priority.",
+        WakeListLast "wake-list-last" "Tasks of the wake list are queued last, behind all other calls on the list that they share: so real-time tasks are pushed before.",
+    }
+    history { v(4, 12) => WakeListFirst, v(5, 8) => WakeListLast, }
+
     /// Who queues the stopper of a CPU that shares no cache with the CPU that asks for it.
     StopperWakeup = stopper_wakeup {
         WakeList "wake-list" "Its own CPU, at an interrupt, as any task that is woken there.",

@@ -30,6 +30,14 @@ impl Sched {
         self.cpu_util_update_eff(cx, group);
     }
 
+    /// A task has been born in its group, or has moved there: the group goes through its tasks in that order.
+    ///
+    /// Kernel: cgroup.c css_set_move_task(), v4.12–
+    pub(crate) fn joins_group(&mut self, task: TaskId) {
+        self.uclamps.joins += 1;
+        self.uclamps.tasks[task].joined = self.uclamps.joins;
+    }
+
     /// What a group has is at most what the group above has, and its least at most its most.
     ///
     /// Kernel: core.c cpu_util_update_eff(), v5.4–
@@ -46,7 +54,8 @@ impl Sched {
         if std::mem::replace(&mut self.uclamps.groups[group].effective, effective) == effective {
             return;
         }
-        let inside: Vec<TaskId> = self.tasks.ids().filter(|&task| self.tasks[task].group == Some(group)).collect();
+        let mut inside: Vec<TaskId> = self.tasks.ids().filter(|&task| self.tasks[task].group == Some(group)).collect();
+        inside.sort_by_key(|&task| self.uclamps.tasks[task].joined);
         for task in inside {
             self.count_rq_lock(cx, self.tasks[task].cpu);
             self.uclamp_update_active(task);

@@ -99,6 +99,8 @@ struct TaskClamps {
     ///
     /// Kernel: sched.h struct task_struct uclamp, v5.3–
     counted: Option<Clamps>,
+    /// How many had come to some group before it came to its own: in that order a group goes through its tasks.
+    joined: u64,
 }
 
 /// What is kept of a group.
@@ -127,6 +129,8 @@ pub(crate) struct Uclamps {
     system: Clamps,
     /// What a real-time task asks for at least that says nothing (sched_util_clamp_min_rt_default).
     rt_default: u32,
+    /// So many have come to a group.
+    joins: u64,
     tasks: IndexVec<TaskId, TaskClamps>,
     groups: IndexVec<TgId, GroupClamps>,
     rqs: IndexVec<CpuId, UclampRq>,
@@ -139,6 +143,7 @@ impl Uclamps {
             used: system != Clamps { min: CLAMP_MAX, max: CLAMP_MAX } || rt_default != CLAMP_MAX,
             system,
             rt_default,
+            joins: 0,
             tasks: IndexVec::new(),
             groups: IndexVec::new(),
             rqs: (0..nr_cpus).map(|_| UclampRq::default()).collect(),

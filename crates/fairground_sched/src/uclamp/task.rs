@@ -11,7 +11,7 @@ impl Sched {
     /// A new task asks for that.
     pub(crate) fn add_task_clamps(&mut self, req: UtilClamp) {
         self.uclamps.used |= req != UtilClamp::NONE;
-        self.uclamps.tasks.push(TaskClamps { req, counted: None });
+        self.uclamps.tasks.push(TaskClamps { req, counted: None, joined: 0 });
     }
 
     /// A child asks for what its parent does, unless it says otherwise.

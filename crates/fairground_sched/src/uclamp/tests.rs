@@ -301,3 +301,19 @@ fn a_task_in_delayed_dequeue_that_moves_does_not_count() {
         assert!(bench.0.sched.uclamps.tasks[a].counted.is_none(), "{kernel}");
     }
 }
+
+/// Two tasks of a group wait on a CPU: one that asks for a most of 660, and one that asks for none. The group gets a most of 659. A group goes
+/// through its tasks in the order in which they came, so the bucket of both forgets the 660 only if that one is first.
+#[test]
+fn a_group_goes_through_its_tasks_in_the_order_in_which_they_came() {
+    for (first, most) in [(0, 659), (1, 660)] {
+        let mut bench = Bench::new("v6.12", &[1024]);
+        let group = bench.group(None, UtilClamp::NONE);
+        let asks = [clamp(None, Some(660)), UtilClamp::NONE];
+        let tasks = asks.map(|asked| bench.add(Some(group), asked, Policy::Normal));
+        bench.0.begin(0, tasks[first]);
+        bench.0.begin(0, tasks[1 - first]);
+        bench.0.on(0, |sched, cx| sched.cpu_uclamp_write(cx, group, clamp(None, Some(659))));
+        assert_eq!(bench.0.sched.cpu_clamps(cpu(0)).1, most, "first: {first}");
+    }
+}

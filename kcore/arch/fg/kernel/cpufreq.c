@@ -178,8 +178,15 @@ struct task_struct *kthread_create_on_node(int (*function)(void *data), void *da
 	fg_dress(task, 0, SCHED_NORMAL, 0, 0);
 	queue->curr = entity;
 	fg_current = running;
-	/* It was never queued, so it has no part in the load of a queue, from which its change of policy would take it. */
+	/*
+	 * It was never queued, so it has no part in the load of a queue. Its change of policy would take that off as from the fair class,
+	 * which rounds the sums of the queue: it is of another class.
+	 */
 	memset(&task->se.avg, 0, sizeof(task->se.avg));
+	task->policy = SCHED_FIFO;
+	task->rt_priority = 1;
+	task->prio = task->normal_prio = MAX_RT_PRIO - 2;
+	task->sched_class = &rt_sched_class;
 	__set_task_cpu(task, cpumask_first(fg_sets_up->policy.cpus));
 	return task;
 }

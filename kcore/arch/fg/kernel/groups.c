@@ -19,7 +19,18 @@ static u32 fg_group_count;
 
 struct task_group *fg_group(u32 number) { return number < fg_group_count ? fg_groups[number] : NULL; }
 
-void fg_set_css(struct task_struct *task, u32 group) { RCU_INIT_POINTER(task->cgroups, &fg_sets[group]); }
+/* Who comes to a group is the last on its list, as in the cgroups' core. */
+void fg_set_css(struct task_struct *task, u32 group)
+{
+	struct css_set *set = &fg_sets[group];
+
+	if (!set->tasks.next)
+		INIT_LIST_HEAD(&set->tasks);
+	if (task->cg_list.next)
+		list_del(&task->cg_list);
+	list_add_tail(&task->cg_list, &set->tasks);
+	RCU_INIT_POINTER(task->cgroups, set);
+}
 
 static u32 fg_add(struct task_group *group)
 {
@@ -141,21 +152,23 @@ struct cgroup_subsys_state *css_rightmost_descendant(struct cgroup_subsys_state 
 
 /* The tasks of a group, one walk at a time. */
 static struct css_set *fg_walked;
-static u32 fg_walker;
+static struct list_head *fg_walker;
 
 void css_task_iter_start(struct cgroup_subsys_state *css, unsigned int flags, struct css_task_iter *walk)
 {
 	fg_walked = &fg_sets[fg_number_of(css)];
-	fg_walker = 0;
+	fg_walker = fg_walked->tasks.next;
 }
 
 struct task_struct *css_task_iter_next(struct css_task_iter *walk)
 {
-	struct task_struct *task;
+	while (fg_walker && fg_walker != &fg_walked->tasks) {
+		struct task_struct *task = list_entry(fg_walker, struct task_struct, cg_list);
 
-	while ((task = fg_task(++fg_walker)))
-		if (rcu_dereference_raw(task->cgroups) == fg_walked && fg_state(task) != TASK_DEAD)
+		fg_walker = fg_walker->next;
+		if (fg_state(task) != TASK_DEAD)
 			return task;
+	}
 	return NULL;
 }
 

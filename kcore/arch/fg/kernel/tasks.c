@@ -54,6 +54,7 @@ struct task_struct *fg_new_task(const char *name)
 	fg_copy_name(task->comm, name, sizeof(task->comm));
 	refcount_set(&task->usage, 2);
 	INIT_LIST_HEAD(&task->tasks);
+	INIT_LIST_HEAD(&task->cg_list);
 	INIT_LIST_HEAD(&task->children);
 	INIT_LIST_HEAD(&task->sibling);
 	INIT_LIST_HEAD(&task->rt.run_list);

@@ -2,9 +2,12 @@
 
 use super::{params, with};
 use crate::deadline::{DlSe, DlTimer};
+use crate::fair::DequeueFlags;
 use crate::fair::select_task_rq::{TestMachine, cpu};
 use crate::seam::FairServerWake;
-use fairground_model::{DlParams, MachineView, Policy, RtPriority, TaskSpec};
+use crate::task::TaskState;
+use crate::{BalanceStep, Profile};
+use fairground_model::{DlParams, MachineView, Policy, PrevState, RtPriority, TaskSpec};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId};
 
 const MS: u64 = 1_000_000;
@@ -183,5 +186,66 @@ fn a_server_without_tasks_looks_elsewhere_in_v7_2() {
         assert_eq!(left_us(&machine).1, looks, "{kernel}: it has not stopped yet if it looks");
         let switch = machine.on(0, |sched, cx| sched.schedule_finish(cx, leaving)).unwrap();
         assert_eq!((switch.next, left_us(&machine).1), (Some(runs), false), "{kernel}");
+    }
+}
+
+/// The server serves the last fair task beside a real-time one. From v6.12 on the CPU balances as that task leaves, before it picks the
+/// other. An idle CPU that is to choose because of its server, which has nobody, goes on idling.
+#[test]
+fn a_cpu_balances_as_its_server_has_served_and_not_as_it_is_to_serve_nobody() {
+    let fifo = Policy::Fifo(RtPriority::new(1).unwrap());
+    let mut machine = machine("v6.12", 1);
+    let served = machine.running(0);
+    at_ms(&mut machine, 2);
+    let spec = TaskSpec { policy: fifo, ..TaskSpec::new("waits", ProgramId::new(0)) };
+    let waits = machine.sched.add_task(&spec, CpuMask::only(CPU));
+    machine.on(0, |sched, cx| {
+        sched.sched_fork(cx, None, waits);
+        sched.wake_up_new_task(cx, waits, Some(CPU));
+        sched.set_current_state(CPU, PrevState::Sleeping);
+    });
+    let leaving = machine.on(0, |sched, cx| sched.schedule_start(cx));
+    assert!(leaving.found_nothing() && machine.sched.wants_newidle_balance(CPU, &leaving));
+    machine.on(0, |sched, cx| while sched.newidle_balance(cx) == BalanceStep::More {});
+    let switch = machine.on(0, |sched, cx| sched.schedule_finish(cx, leaving)).unwrap();
+    assert_eq!((switch.prev, switch.next), (Some(served), Some(waits)));
+
+    let mut machine = self::machine("v6.12", 1);
+    let task = machine.running(0);
+    at_ms(&mut machine, 2);
+    machine.sleep(task);
+    let idle_since = machine.sched.rqs[CPU].lb.idle_stamp;
+    machine.now = machine.sched.rqs[CPU].dl.server.timer.unwrap();
+    machine.on(0, |sched, cx| sched.dl_timer(cx, DlTimer::Replenish(SERVER)));
+    assert_eq!(machine.sched.rq(cpu(0)).nr_counted(), 1);
+    let leaving = machine.on(0, |sched, cx| sched.schedule_start(cx));
+    assert!(!machine.sched.wants_newidle_balance(CPU, &leaving));
+    machine.on(0, |sched, cx| sched.schedule_finish(cx, leaving)).unwrap();
+    assert_eq!(machine.sched.rqs[CPU].lb.idle_stamp, idle_since);
+}
+
+/// CPU 1 has a real-time task that waits, while CPU 0 runs a more urgent one. That leaves under the stopper of CPU 0. Whoever is less urgent
+/// than a stopper may come when that leaves.
+#[test]
+fn a_cpu_that_its_stopper_leaves_pulls_real_time_tasks() {
+    for kernel in ["v6.1", "v6.12"] {
+        let profile = Profile::parse(kernel).unwrap().with_feature("NO_RT_PUSH_IPI").unwrap();
+        let mut machine = TestMachine::of(profile, MachineView::flat(2, Ns(MS)));
+        let mut begin = |number, priority| {
+            let policy = Policy::Fifo(RtPriority::new(priority).unwrap());
+            let spec = TaskSpec { policy, ..TaskSpec::new("task", ProgramId::new(0)) };
+            let task = machine.sched.add_task(&spec, CpuMask::first_n(2));
+            machine.begin(number, task);
+            task
+        };
+        let [urgent, _, waits] = [begin(0, 9), begin(1, 5), begin(1, 5)];
+        machine.on(0, |sched, cx| {
+            sched.schedule_stopper(cx, None);
+            sched.deactivate_task(cx, urgent, DequeueFlags::SLEEP);
+            sched.tasks[urgent].state = TaskState::Asleep;
+        });
+        assert_eq!(machine.sched.task(waits).cpu, cpu(1), "{kernel}");
+        machine.on(0, |sched, cx| sched.schedule_start(cx));
+        assert_eq!(machine.sched.task(waits).cpu, cpu(0), "{kernel}");
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Newidle {
     t0: u64,
     /// How much a success counts: the inverse of the probability of the try.
     weight: u32,
+    /// Its lock was free meanwhile, as domains were looked at.
+    looked: bool,
     pulled: bool,
     /// The balance of `sd`, while it goes on.
     lb: Option<LoadBalance>,
@@ -89,7 +91,8 @@ impl Sched {
     #[inline]
     pub fn wants_newidle_balance(&self, cpu: CpuId, leaving: &Leaving) -> bool {
         let rq = &self.rqs[cpu];
-        (rq.nr_running == 0 || rq.lb.server_looks) && !leaving.stays_idle && !leaving.picks_only
+        let looks = rq.nr_running == 0 || rq.lb.server_looks || leaving.balances_first;
+        looks && !leaving.stays_idle && !leaving.picks_only
     }
 
     /// `cx.cpu`, in the middle of schedule(), looks for a task before it goes idle, one phase of it. Its lock is free
@@ -132,6 +135,7 @@ impl Sched {
             curr_cost: 0,
             t0,
             weight: 1,
+            looked: true,
             pulled: false,
             lb: None,
             pass: None,
@@ -149,6 +153,7 @@ impl Sched {
         if let Some(sd) = work.sd.take() {
             self.update_next_balance(&mut work, sd);
         }
+        work.looked = false;
         if matches!(self.profile.nohz_balance, NohzBalance::Stats | NohzBalance::CapacityFirst) {
             work.pass = self.wants_stats_pass(cx).then(NohzPass::newidle);
         }
@@ -294,7 +299,7 @@ impl Sched {
         let rq = &mut self.rqs[cx.cpu];
         rq.lb.max_idle_balance_cost = rq.lb.max_idle_balance_cost.max(work.curr_cost);
         rq.lb.next_balance = rq.lb.next_balance.min(work.next_balance);
-        rq.lb.newidle_found = work.pulled || fair > 0 || (rq.nr_running > 0 && !rq.lb.server_looks);
+        rq.lb.newidle_found = work.pulled || fair > 0 || (work.looked && rq.nr_running > 0 && !rq.lb.server_looks);
         if rq.lb.newidle_found {
             rq.lb.idle_stamp = 0;
         } else {

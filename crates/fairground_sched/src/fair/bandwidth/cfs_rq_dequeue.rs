@@ -50,7 +50,7 @@ impl Sched {
             cx.meter.count(Op::CgroupLevel);
             match dequeues {
                 true => self.dequeue_group_now(cx, se),
-                false => self.update_throttled_path(cx, se),
+                false => self.update_throttled_path(cx, se, Tell::Nobody),
             }
             self.count_out(se, &mut counted);
             dequeues &= self.cfs_rqs[self.ses[se].cfs_rq].nr_running == 0;
@@ -79,7 +79,7 @@ impl Sched {
             enqueues &= !self.ses[se].on_rq;
             match enqueues {
                 true => self.enqueue_entity(cx, se, EnqueueFlags::WAKEUP),
-                false => self.update_throttled_path(cx, se),
+                false => self.update_throttled_path(cx, se, Tell::Group),
             }
             self.count_in(se, &mut counted);
             if self.cfs_rq_throttled(self.ses[se].cfs_rq) {
@@ -90,9 +90,9 @@ impl Sched {
         true
     }
 
-    /// What a change further down makes of a group's entity that stays on its queue.
-    fn update_throttled_path(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
-        self.update_load_avg(cx, se, Tell::Nobody);
+    /// What a change further down makes of a group's entity that stays on its queue. A release tells the group of that queue its load.
+    fn update_throttled_path(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, tell: Tell) {
+        self.update_load_avg(cx, se, tell);
         self.se_update_runnable(se);
     }
 }

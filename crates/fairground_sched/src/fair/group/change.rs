@@ -61,6 +61,7 @@ impl Sched {
             return self.set_task_rq(task, cpu);
         }
         let queued = self.tasks[task].state.is_on_rq();
+        self.joins_group(task);
         self.sched_change(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE), |sched, cx| {
             match sched.is_fair(task) {
                 true => sched.task_change_group_fair(cx, task, group, queued),

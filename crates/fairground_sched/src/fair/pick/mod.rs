@@ -10,7 +10,7 @@ pub(super) use eevdf::Respect;
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::Pick;
+use crate::seam::{Pick, ThrottledPick};
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
@@ -35,6 +35,7 @@ impl Sched {
     pub(crate) fn pick_task_fair(&mut self, cx: &mut Ctx<'_, '_>) -> Option<TaskId> {
         let root = self.rqs[cx.cpu].cfs;
         let (mut cfs_rq, mut throttled) = (root, false);
+        self.rqs[cx.cpu].sets_all = false;
         loop {
             if self.cfs_rqs[root].nr_running == 0 {
                 return None;
@@ -46,6 +47,7 @@ impl Sched {
             if self.check_cfs_rq_runtime(cx, cfs_rq) {
                 if self.profile.throttle.dequeues_queues() {
                     // It has left the queue above, and so whoever counts there does.
+                    self.rqs[cx.cpu].sets_all = self.profile.throttled_pick == ThrottledPick::SetsAll;
                     cfs_rq = root;
                     continue;
                 }

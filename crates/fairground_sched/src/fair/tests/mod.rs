@@ -10,3 +10,4 @@ mod groups_beside_kernels;
 mod run_delay;
 mod v7_2;
 mod v7_2_classes;
+mod wider_seeds;
