@@ -46,8 +46,11 @@ impl Simulation {
     /// time: the looks of all of them follow one another here, and not by way of the loop over events.
     #[inline(never)]
     pub(crate) fn searches_go_on(&mut self, rec: &mut Recorder<'_>, cpu: &mut CpuId) -> bool {
+        let scripted = self.horizon_before(Instant::MAX);
+        let horizon = if self.is_watched() { Instant::ZERO } else { self.horizon };
+        let mut others = self.queue.first_of_others(*cpu);
         while let Then::Search { wakee, flags, after } = self.cpus[*cpu].then {
-            let waking = self.search(rec, *cpu, |sched, cx| sched.ttwu_search(cx, wakee));
+            let waking = self.search_until(rec, *cpu, others.min(scripted), |sched, cx| sched.ttwu_search(cx, wakee));
             if waking != Waking::Searching {
                 self.select(*cpu, wakee, flags, after, waking);
                 let Some(until) = self.spend(rec, *cpu, Section::TryToWakeUp) else { break };
@@ -60,9 +63,8 @@ impl Simulation {
             }
             let Some(until) = self.spend(rec, *cpu, Section::TryToWakeUp) else { continue };
             self.queue.busy_for_a_step(*cpu, until);
-            let horizon = if self.is_watched() { Instant::ZERO } else { self.horizon };
-            let Some((at, next)) = self.queue.advance_to_step(horizon) else { return false };
-            (self.now, *cpu) = (at, next);
+            let Some(step) = self.queue.advance_to_step(horizon) else { return false };
+            (self.now, *cpu, others) = step;
         }
         true
     }
@@ -104,7 +106,19 @@ impl Simulation {
         }
         // Not where the caller wants a pause: that must change nothing.
         let until = self.queue.first_of_others(cpu).min(self.horizon_before(Instant::MAX));
-        self.core(rec, cpu, |sched, cx| {
+        self.search_until(rec, cpu, until, call)
+    }
+
+    /// The same, up to where something else happens.
+    #[inline]
+    fn search_until<R>(
+        &mut self,
+        rec: &mut Recorder<'_>,
+        cpu: CpuId,
+        until: Instant,
+        call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
+    ) -> R {
+        self.call_core(rec, cpu, |sched, cx| {
             cx.until = until;
             call(sched, cx)
         })

@@ -66,6 +66,12 @@ pub(crate) struct FastQueue {
     timers: TimerWheels,
 }
 
+/// The instant of a key, [`Instant::MAX`] if it is no event.
+#[inline]
+fn instant(key: u64) -> Instant {
+    Instant::MAX.min(Instant::from_ns(key >> AT_SHIFT))
+}
+
 impl FastQueue {
     /// Changes the sources of `cpu`, and with them perhaps who is first.
     #[inline]
@@ -81,7 +87,7 @@ impl FastQueue {
         }
     }
     /// The tree takes over what has changed on the CPU of the last event.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self) {
         if std::mem::take(&mut self.stale) {
             let sources = &mut self.sources[self.handled];
@@ -182,12 +188,15 @@ impl EventQueue for FastQueue {
         self.stale &= cpu != self.handled;
     }
     #[inline]
-    fn advance_to_step(&mut self, limit: Instant) -> Option<(Instant, CpuId)> {
+    fn advance_to_step(&mut self, limit: Instant) -> Option<(Instant, CpuId, Instant)> {
         self.settle();
-        let first = self.near.first();
+        let (first, others) = (self.near.first(), self.tree.min());
         let is_step = first >> CLASS_SHIFT & 3 == Class::Segment as u64;
-        let is_next = is_step && first < self.tree.min() && first >> AT_SHIFT < limit.ns().min(NEVER);
-        is_next.then(|| self.take(first)).map(|(at, _, cpu)| (at, cpu))
+        if !is_step || first > others || first >> AT_SHIFT >= limit.ns().min(NEVER) {
+            return None;
+        }
+        let (at, _, cpu) = self.take(first);
+        Some((at, cpu, instant(others.min(self.near.second()))))
     }
     #[inline]
     fn ticked(&mut self, cpu: CpuId, due: Instant, until: Instant) {
@@ -252,7 +261,7 @@ impl EventQueue for FastQueue {
     #[inline]
     fn first_of_others(&mut self, cpu: CpuId) -> Instant {
         self.settle();
-        unpack(self.first_key_of_others(cpu.index())).map_or(Instant::MAX, |event| event.0)
+        instant(self.first_key_of_others(cpu.index()))
     }
     #[inline]
     fn advance(&mut self) -> Option<(Instant, Class, CpuId)> {

@@ -115,9 +115,9 @@ pub(crate) trait EventQueue: Clone {
     fn busy_for_a_step(&mut self, cpu: CpuId, until: Instant) {
         self.busy(cpu, until);
     }
-    /// The earliest event if it lies before `limit` and is the end of a step; the clock moves there. A queue that does not
-    /// know steps has none.
-    fn advance_to_step(&mut self, limit: Instant) -> Option<(Instant, CpuId)> {
+    /// The earliest event if it lies before `limit` and is the end of a step; the clock moves there. Beside its instant and
+    /// its CPU stands what [`EventQueue::first_of_others`] says then. A queue that does not know steps has none.
+    fn advance_to_step(&mut self, limit: Instant) -> Option<(Instant, CpuId, Instant)> {
         let _ = limit;
         None
     }

@@ -1,6 +1,7 @@
 //! Keys of the few CPUs whose events come soon, one after the other.
 
 use super::{CLASS_SHIFT, Class, NEVER, key};
+use std::cell::Cell;
 
 /// Keys in order, at most one per CPU. A key that moves passes those between its old place and its new one: as many as
 /// there are CPUs in the list at most, and no more than stand before its new instant.
@@ -37,42 +38,51 @@ impl NearList {
     pub(super) fn first(&self) -> u64 {
         self.keys[0]
     }
+    /// The second smallest; there is one CPU at least.
+    #[inline]
+    pub(super) fn second(&self) -> u64 {
+        self.keys[1]
+    }
     /// The smallest key of the CPUs beside `cpu`, which is in the list.
     #[inline]
     pub(super) fn first_beside(&self, cpu: usize) -> u64 {
         match cpu_of(self.keys[0]) == cpu {
-            true => self.keys[1],
+            true => self.second(),
             false => self.keys[0],
         }
     }
     /// A CPU comes into the list.
+    #[inline(never)]
     pub(super) fn insert(&mut self, key: u64) {
         let place = self.keys.iter().position(|&other| other > key).unwrap_or(0);
         self.keys.insert(place, key);
     }
     /// A CPU leaves it.
+    #[inline(never)]
     pub(super) fn remove(&mut self, cpu: usize) {
         let place = self.place(cpu);
         self.keys.remove(place);
     }
-    /// Replaces the key of a CPU.
+    /// Replaces the key of a CPU: that of the first, mostly, by a later one.
     #[inline]
     pub(super) fn replace(&mut self, cpu: usize, key: u64) {
-        let mut place = self.place(cpu);
-        while place > 0 && self.keys[place - 1] > key {
-            self.keys[place] = self.keys[place - 1];
-            place -= 1;
+        let place = if cpu_of(self.keys[0]) == cpu { 0 } else { self.place(cpu) };
+        if self.keys[place] > key {
+            self.keys.remove(place);
+            return self.insert(key);
         }
-        while let Some(&next) = self.keys.get(place + 1)
-            && next < key
-        {
-            self.keys[place] = next;
-            place += 1;
+        let keys = Cell::from_mut(&mut self.keys[place..]).as_slice_of_cells();
+        let mut last = &keys[0];
+        for next in &keys[1..] {
+            if next.get() > key {
+                break;
+            }
+            last.set(next.get());
+            last = next;
         }
-        self.keys[place] = key;
+        last.set(key);
     }
-    /// Where the key of `cpu` stands: first, mostly.
-    #[inline]
+    /// Where the key of `cpu` stands.
     fn place(&self, cpu: usize) -> usize {
         let is_of_cpu = |&key: &u64| cpu_of(key) == cpu;
         self.keys.iter().position(is_of_cpu).expect("invariant: a CPU whose event is near has its key in the list")
