@@ -87,7 +87,7 @@ impl FastQueue {
         }
     }
     /// The tree takes over what has changed on the CPU of the last event.
-    #[inline(always)]
+    #[inline]
     fn settle(&mut self) {
         if std::mem::take(&mut self.stale) {
             let sources = &mut self.sources[self.handled];
@@ -163,7 +163,7 @@ impl EventQueue for FastQueue {
         let Sources { slots: [_, ipi, tick], timer, .. } = self.sources[cpu.index()];
         ipi.min(timer).min(tick) >> AT_SHIFT < self.now
     }
-    #[inline]
+    #[inline(always)]
     fn busy(&mut self, cpu: CpuId, until: Instant) {
         let (cpu, until) = (cpu.index(), checked(self.now, Some(until)));
         self.change(cpu, |sources| {
@@ -220,7 +220,7 @@ impl EventQueue for FastQueue {
         let first = self.first();
         (first >> AT_SHIFT < limit.ns().min(NEVER)).then(|| self.take(first))
     }
-    #[inline]
+    #[inline(always)]
     fn advance_if_next(&mut self, cpu: CpuId, until: Instant, limit: Instant) -> bool {
         self.settle();
         let first = self.first();
