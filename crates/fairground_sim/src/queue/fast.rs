@@ -76,14 +76,20 @@ impl FastQueue {
     /// Changes the sources of `cpu`, and with them perhaps who is first.
     #[inline]
     fn change(&mut self, cpu: usize, change: impl FnOnce(&mut Sources)) {
-        let sources = &mut self.sources[cpu];
-        change(sources);
+        change(&mut self.sources[cpu]);
         if cpu == self.handled {
             self.stale = true;
-        } else if sources.is_near {
-            self.near.replace(cpu, sources.first());
         } else {
-            self.tree.replace(cpu, sources.first());
+            self.move_key(cpu);
+        }
+    }
+    /// The tree or the list takes over what has changed on `cpu`.
+    #[inline(never)]
+    fn move_key(&mut self, cpu: usize) {
+        let sources = &self.sources[cpu];
+        match sources.is_near {
+            true => self.near.replace(cpu, sources.first()),
+            false => self.tree.replace(cpu, sources.first()),
         }
     }
     /// The tree takes over what has changed on the CPU of the last event.
