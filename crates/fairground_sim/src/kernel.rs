@@ -168,21 +168,6 @@ impl Simulation {
         }
     }
 
-    /// Books what was counted as `section`. Returns until when it lasts; `None` if it cost nothing.
-    #[inline(always)]
-    pub(crate) fn spend(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, section: Section) -> Option<Instant> {
-        let price = self.cpus[cpu].price();
-        if price == Ns::ZERO {
-            return None;
-        }
-        let took = self.lasts(cpu, price);
-        let row = &mut self.cpus[cpu];
-        row.book(section, self.now, took);
-        row.doing = Doing::Kernel;
-        self.show_section(rec, cpu, section, took);
-        Some(self.now + took)
-    }
-
     /// What was counted is paid as `section`, then `then` follows.
     #[inline]
     pub(crate) fn pay(&mut self, cpu: CpuId, section: Section, then: Then) -> Next {
