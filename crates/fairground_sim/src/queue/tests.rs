@@ -1,6 +1,7 @@
 //! The fast queue against the heap, and the order of events itself.
 
 use super::*;
+use fairground_stdx::Id;
 use proptest::prelude::*;
 
 const CPUS: u32 = 5;
