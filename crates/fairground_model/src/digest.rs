@@ -53,8 +53,8 @@ const fn absorb(lane: u64, first: u64, second: u64) -> u64 {
 }
 
 impl Digest {
-    /// Mixes one record in.
-    #[inline]
+    /// Mixes one record in. Where a record is made its kind is known, and in place only the words of that kind are left.
+    #[inline(always)]
     pub fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         let (kind, a, b) = match *event {
             TraceEvent::SchedWaking { task: wakee, target_cpu, waker, context: from } => {

@@ -230,6 +230,11 @@ impl Meter {
     pub fn price_ps(&self, op: Op) -> u64 {
         self.prices_ps[self.prices as usize][op as usize]
     }
+    /// How often `op` was counted at the prices that hold now, since they hold: enough to see whether a call counts it.
+    #[inline]
+    pub fn counted(&self, op: Op) -> u64 {
+        self.counted[self.prices as usize][op as usize]
+    }
     /// How often `op` was counted in the run.
     pub fn total(&self, op: Op) -> u64 {
         self.settled[op as usize].count + self.counted.iter().map(|counted| counted[op as usize]).sum::<u64>()

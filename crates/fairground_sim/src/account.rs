@@ -1,14 +1,29 @@
-//! Where the time of all CPUs went, as the engine booked it.
+//! Where the time of all CPUs goes, as the engine books it.
 
 use crate::cpu::{Cpu, Doing};
 use crate::queue::Slot;
 use crate::simulation::Simulation;
-use fairground_model::{Op, OpTime, TimeSpent};
-use fairground_stdx::{CpuId, Ns};
+use fairground_model::{Op, OpTime, Recorder, Section, TimeSpent};
+use fairground_stdx::{CpuId, Instant, Ns};
 
 const PSEC_PER_NSEC: u128 = 1000;
 
 impl Simulation {
+    /// Books what was counted as `section`. Returns until when it lasts; `None` if it cost nothing.
+    #[inline(always)]
+    pub(crate) fn spend(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, section: Section) -> Option<Instant> {
+        let price = self.cpus[cpu].price();
+        if price == Ns::ZERO {
+            return None;
+        }
+        let took = self.lasts(cpu, price);
+        let row = &mut self.cpus[cpu];
+        row.book(section, self.now, took);
+        row.doing = Doing::Kernel;
+        self.show_section(rec, cpu, section, took);
+        Some(self.now + took)
+    }
+
     /// Where the time of all CPUs went up to now.
     ///
     /// Idle time and kernel time are what the engine booked, operations are counts times prices. The tasks have the rest of each

@@ -155,14 +155,7 @@ impl Simulation {
                 Next::Left => return,
                 Next::Go => {}
                 Next::Pay(section) => {
-                    let price = self.cpus[cpu].price();
-                    if price > Ns::ZERO {
-                        let took = self.lasts(cpu, price);
-                        let row = &mut self.cpus[cpu];
-                        row.book(section, self.now, took);
-                        row.doing = Doing::Kernel;
-                        self.show_section(rec, cpu, section, took);
-                        let until = self.now + took;
+                    if let Some(until) = self.spend(rec, cpu, section) {
                         self.queue.busy(cpu, until);
                         if self.over || !self.queue.advance_if_next(cpu, until, self.horizon) {
                             return;
@@ -461,21 +454,22 @@ impl Simulation {
         }
     }
 
-    /// The stretch that a CPU was busy with is over. Returns whether a phase of the kernel follows.
+    /// The stretch that a CPU was busy with is over. Returns whether a phase of the kernel follows, which may be on another CPU.
     #[inline(always)]
-    pub(crate) fn stretch_ends(&mut self, cpu: CpuId) -> bool {
-        let row = &mut self.cpus[cpu];
+    pub(crate) fn stretch_ends(&mut self, rec: &mut Recorder<'_>, cpu: &mut CpuId) -> bool {
+        let row = &mut self.cpus[*cpu];
         match row.doing {
+            Doing::Kernel if matches!(row.then, Then::Search { .. }) => return self.searches_go_on(rec, cpu),
             Doing::Kernel => {}
             Doing::Compute => {
                 (row.doing, row.then) = (Doing::Kernel, Then::Resume);
-                if let Some(task) = self.sched.rq(cpu).curr {
-                    self.cpus[cpu].then = self.without_entry(task);
-                    self.task_is_done(cpu, task);
+                if let Some(task) = self.sched.rq(*cpu).curr {
+                    self.cpus[*cpu].then = self.without_entry(task);
+                    self.task_is_done(*cpu, task);
                 }
             }
             Doing::Idle => {
-                self.queue.set(cpu, Slot::Segment, None);
+                self.queue.set(*cpu, Slot::Segment, None);
                 return false;
             }
         }

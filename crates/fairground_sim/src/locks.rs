@@ -205,12 +205,12 @@ impl Simulation {
         let getting = rq_lock_op(&self.view, cpu, rq);
         let cost = |sim: &Self| {
             let meter = &sim.cpus[cpu].meter;
-            (meter.so_far_ps(), meter.total(getting))
+            (meter.so_far_ps(), meter.counted(getting))
         };
         let before = cost(self);
         let result = self.core(rec, cpu, call);
         let after = cost(self);
-        let got = if after.1 > before.1 { self.cpus[cpu].meter.price_ps(getting) } else { 0 };
+        let got = if after.1 != before.1 { self.cpus[cpu].meter.price_ps(getting) } else { 0 };
         self.hold_lock(cpu, rq, Ns((after.0 - before.0).saturating_sub(got) / 1000));
         result
     }

@@ -314,13 +314,13 @@ impl Simulation {
 
     /// Part of the loop itself: there is one event or more per phase of the kernel.
     #[inline(always)]
-    fn handle(&mut self, rec: &mut Recorder<'_>, (at, class, cpu): (Instant, Class, CpuId)) {
+    fn handle(&mut self, rec: &mut Recorder<'_>, (at, class, mut cpu): (Instant, Class, CpuId)) {
         self.now = at;
         if self.machine.round_of_turns > Ns::ZERO && self.waits_for_turn(class, cpu) {
             return;
         }
         let in_kernel = match class {
-            Class::Segment => self.stretch_ends(cpu),
+            Class::Segment => self.stretch_ends(rec, &mut cpu),
             Class::Irq => self.interrupt(cpu),
             Class::Tick => self.tick(rec, cpu),
         };
@@ -334,6 +334,11 @@ impl Simulation {
         if self.paranoid && self.counts().events().is_multiple_of(PARANOID_EVERY) {
             self.check();
         }
+    }
+
+    /// Whether somebody looks at the run between any two events.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.paranoid || self.klocks.are_in_use()
     }
 
     /// No event of a CPU lies before the horizon: the next scripted act, or the end.

@@ -39,6 +39,36 @@ impl Simulation {
         self.pay(cpu, Section::TryToWakeUp, then)
     }
 
+    /// Goes on with the search of `cpu`, and with those of other CPUs for as long as nothing else happens. Returns whether a
+    /// phase of the kernel follows, on the CPU that `cpu` is then: its search is over and paid.
+    ///
+    /// A search stops at every event of another CPU. On a large machine that is after each look, and many CPUs search at a
+    /// time: the looks of all of them follow one another here, and not by way of the loop over events.
+    #[inline(never)]
+    pub(crate) fn searches_go_on(&mut self, rec: &mut Recorder<'_>, cpu: &mut CpuId) -> bool {
+        let scripted = self.horizon_before(Instant::MAX);
+        let horizon = if self.is_watched() { Instant::ZERO } else { self.horizon };
+        let mut others = self.queue.first_of_others(*cpu);
+        while let Then::Search { wakee, flags, after } = self.cpus[*cpu].then {
+            let waking = self.search_until(rec, *cpu, others.min(scripted), |sched, cx| sched.ttwu_search(cx, wakee));
+            if waking != Waking::Searching {
+                self.select(*cpu, wakee, flags, after, waking);
+                let Some(until) = self.spend(rec, *cpu, Section::TryToWakeUp) else { break };
+                self.queue.busy(*cpu, until);
+                if self.over || !self.queue.advance_if_next(*cpu, until, self.horizon) {
+                    return false;
+                }
+                self.now = until;
+                break;
+            }
+            let Some(until) = self.spend(rec, *cpu, Section::TryToWakeUp) else { continue };
+            self.queue.busy_for_a_step(*cpu, until);
+            let Some(step) = self.queue.advance_to_step(horizon) else { return false };
+            (self.now, *cpu, others) = step;
+        }
+        true
+    }
+
     /// Second phase of a wake-up: the wakee is queued under the lock of its CPU, or left to that CPU without it. Who has
     /// begun to spin for the lock queues it itself.
     pub(crate) fn activate(
@@ -76,7 +106,19 @@ impl Simulation {
         }
         // Not where the caller wants a pause: that must change nothing.
         let until = self.queue.first_of_others(cpu).min(self.horizon_before(Instant::MAX));
-        self.core(rec, cpu, |sched, cx| {
+        self.search_until(rec, cpu, until, call)
+    }
+
+    /// The same, up to where something else happens.
+    #[inline]
+    fn search_until<R>(
+        &mut self,
+        rec: &mut Recorder<'_>,
+        cpu: CpuId,
+        until: Instant,
+        call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
+    ) -> R {
+        self.call_core(rec, cpu, |sched, cx| {
             cx.until = until;
             call(sched, cx)
         })

@@ -2,7 +2,7 @@
 
 use crate::ctx::Ctx;
 use fairground_model::{MachineView, Meter, Op};
-use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant};
+use fairground_stdx::{CpuId, CpuMask, Id, IndexVec};
 
 /// For how long a CPU that has touched a run queue is in the way of others, ns.
 const CONTEND_NS: u64 = 1_000;
@@ -20,6 +20,7 @@ pub(crate) struct RqLines {
     /// Whether anybody pays for it; nothing is kept otherwise.
     tracked: bool,
     version: IndexVec<CpuId, u32>,
+    /// Where the versions that each CPU's core has read begin.
     core: IndexVec<CpuId, usize>,
     package: IndexVec<CpuId, u32>,
     /// By core, then by CPU.
@@ -28,7 +29,7 @@ pub(crate) struct RqLines {
     touches: IndexVec<CpuId, Touches>,
 }
 
-/// The last CPUs that have changed the lines of a run queue or fetched them, each of them once, and when.
+/// The last CPUs that have changed the lines of a run queue or fetched them, each of them once, and when: the latest first.
 ///
 /// ```text
 ///  63                    11 10        0
@@ -36,6 +37,9 @@ pub(crate) struct RqLines {
 /// |  at (ns) + 2 * 1 us    |   cpu    |     all in one line; 2 us more, so that a place of nobody is never of late
 /// +------------------------+----------+
 /// ```
+///
+/// The first place of nobody ends the list. Mostly the latest has been there too long ago for anybody to ask: then the
+/// list begins anew, and nothing but its first two places is read or written.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Touches([u64; TOUCHES]);
@@ -44,25 +48,61 @@ const CPU_BITS: u32 = 11;
 const NOBODY: u64 = (1 << CPU_BITS) - 1;
 const _: () = assert!(CpuMask::CAPACITY as u64 <= NOBODY);
 
+/// When a call is at a run queue, ns: by its clock, which goes on with what it costs.
+#[derive(Clone, Copy, Debug)]
+struct When {
+    /// When the call began. No later call has a clock before that.
+    call: u64,
+    now: u64,
+}
+
+impl When {
+    #[inline]
+    fn of(cx: &Ctx<'_, '_>) -> When {
+        When { call: cx.now.ns(), now: cx.clock().ns() }
+    }
+}
+
 impl Touches {
     const NONE: Touches = Touches([NOBODY; TOUCHES]);
 
-    /// `by` is there now: in its own place, or in that of the one who was there first.
+    /// `by` is there now. Returns how many others have been there lately. The clocks of two calls may differ by what they have
+    /// cost so far.
     #[inline]
-    fn touch(&mut self, by: CpuId, now: u64) {
-        let own = self.0.iter_mut().position(|touch| *touch & NOBODY == u64::from(by.get()));
-        let place =
-            own.unwrap_or_else(|| (1..TOUCHES).fold(0, |first, row| if self.0[row] < self.0[first] { row } else { first }));
-        self.0[place] = (now + 2 * CONTEND_NS) << CPU_BITS | u64::from(by.get());
+    fn touch(&mut self, by: CpuId, when: When) -> u64 {
+        let own = (when.now + 2 * CONTEND_NS) << CPU_BITS | u64::from(by.get());
+        // Nobody who asks from now on has a clock that is within 1 us of the latest.
+        if self.0[0] >> CPU_BITS <= when.call + CONTEND_NS {
+            [self.0[0], self.0[1]] = [own, NOBODY];
+            return 0;
+        }
+        self.touch_among(own, when.now)
     }
 
-    /// How many others than `by` have been there lately. The clocks of two calls may differ by what they have cost so far.
-    #[inline]
-    fn others(&self, by: CpuId, now: u64) -> u64 {
+    /// The same where the latest of the list may count.
+    #[inline(never)]
+    fn touch_among(&mut self, own: u64, now: u64) -> u64 {
         // |now - at| < CONTEND_NS in one comparison: what lies ahead of the last instant that counts wraps.
         let last = now + 3 * CONTEND_NS - 1;
         let lately = |touch: u64| last.wrapping_sub(touch >> CPU_BITS) <= 2 * (CONTEND_NS - 1);
-        self.0.iter().filter(|&&touch| lately(touch) & (touch & NOBODY != u64::from(by.get()))).count() as u64
+        let is_own = |touch: u64| touch & NOBODY == own & NOBODY;
+        let len = self.0.iter().position(|&touch| touch == NOBODY).unwrap_or(TOUCHES);
+        let others = self.0[..len].iter().filter(|&&touch| lately(touch) && !is_own(touch)).count() as u64;
+        // Its old place, or one at the end, or that of the one who was there first.
+        let mut place = self.0[..len].iter().position(|&touch| is_own(touch)).unwrap_or(len.min(TOUCHES - 1));
+        if place == len && len + 1 < TOUCHES {
+            self.0[len + 1] = NOBODY;
+        }
+        while place > 0 && self.0[place - 1] < own {
+            self.0[place] = self.0[place - 1];
+            place -= 1;
+        }
+        while place + 1 < len && self.0[place + 1] > own {
+            self.0[place] = self.0[place + 1];
+            place += 1;
+        }
+        self.0[place] = own;
+        others
     }
 }
 
@@ -84,7 +124,7 @@ impl RqLines {
         let first_of_core = |cpu: CpuId| machine.cpus[cpu].smt.first().unwrap_or(cpu);
         self.tracked = true;
         self.version = machine.cpus.iter().map(|_| 1).collect();
-        self.core = machine.cpus.ids().map(|cpu| first_of_core(cpu).index()).collect();
+        self.core = machine.cpus.ids().map(|cpu| first_of_core(cpu).index() * machine.cpus.len()).collect();
         self.package = machine.cpus.iter().map(|cpu| cpu.package).collect();
         self.seen = vec![0; machine.cpus.len() * machine.cpus.len()];
         self.touches = machine.cpus.iter().filter(|_| contend).map(|_| Touches::NONE).collect();
@@ -100,35 +140,26 @@ impl RqLines {
     #[inline]
     pub(crate) fn write(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId) {
         if self.tracked {
-            self.change(cx.cpu, cpu, cx.clock());
+            self.change(cx.cpu, cpu, When::of(cx));
         }
     }
 
-    fn change(&mut self, by: CpuId, cpu: CpuId, now: Instant) {
-        if !self.touches.is_empty() {
-            self.touches[cpu].touch(by, now.ns());
-        }
+    fn change(&mut self, by: CpuId, cpu: CpuId, when: When) {
+        self.contend(by, cpu, when);
         self.version[cpu] = self.version[cpu].wrapping_add(1);
-        let row = self.core[by] * self.version.len() + cpu.index();
+        let row = self.core[by] + cpu.index();
         self.seen[row] = self.version[cpu];
     }
 
-    /// `by` fetches the lines of `cpu`. Returns how many others have been there lately, where that counts.
+    /// `by` changes or fetches the lines of `cpu`. Returns how many others have been there lately, where that counts.
     #[inline]
-    fn contend(&mut self, by: CpuId, cpu: CpuId, now: u64) -> u64 {
-        if self.touches.is_empty() {
-            return 0;
-        }
-        let touches = &mut self.touches[cpu];
-        let others = touches.others(by, now);
-        touches.touch(by, now);
-        others
+    fn contend(&mut self, by: CpuId, cpu: CpuId, when: When) -> u64 {
+        if self.touches.is_empty() { 0 } else { self.touches[cpu].touch(by, when) }
     }
 
     /// Fetches the lines of the run queue of `cpu`, which the caller is about to change.
     pub(crate) fn fetch(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        let (by, now) = (cx.cpu, cx.clock());
-        let others = self.contend(by, cpu, now.ns());
+        let others = self.contend(cx.cpu, cpu, When::of(cx));
         cx.meter.count_n(Op::ScanContend, others);
     }
 
@@ -138,16 +169,17 @@ impl RqLines {
         if !self.tracked {
             return cx.meter.count(Op::ScanCpu);
         }
-        let now = cx.clock();
-        self.read(cx.meter, cx.cpu, cpu, lines, now);
+        let when = When::of(cx);
+        self.read(cx.meter, cx.cpu, cpu, lines, when);
     }
 
-    fn read(&mut self, meter: &mut Meter, by: CpuId, cpu: CpuId, lines: u64, now: Instant) {
-        let seen = &mut self.seen[self.core[by] * self.version.len() + cpu.index()];
+    #[inline]
+    fn read(&mut self, meter: &mut Meter, by: CpuId, cpu: CpuId, lines: u64, when: When) {
+        let seen = &mut self.seen[self.core[by] + cpu.index()];
         if std::mem::replace(seen, self.version[cpu]) == self.version[cpu] {
             return meter.count(Op::ScanCpu);
         }
-        let others = self.contend(by, cpu, now.ns());
+        let others = self.contend(by, cpu, when);
         meter.count_n(Op::ScanContend, others);
         let (op, n) = match self.package[by] == self.package[cpu] {
             true => (Op::ScanDirty, lines),
@@ -169,6 +201,10 @@ mod tests {
     const CLEAN: u64 = 12;
     const LINE: u64 = 150;
     const SOCKET: u64 = 900;
+
+    fn at(now: u64) -> When {
+        When { call: now, now }
+    }
 
     fn meter() -> Meter {
         let mut prices = [0; Op::COUNT];
@@ -195,16 +231,16 @@ mod tests {
         lines.track(&machine(), false);
         let mut price = |by, cpu, n| {
             let mut meter = meter();
-            lines.read(&mut meter, by, cpu, n, Instant::ZERO);
+            lines.read(&mut meter, by, cpu, n, at(0));
             assert_eq!(meter.total(Op::ScanCpu), 1, "each look is counted once");
             meter.so_far_ns()
         };
         assert_eq!([price(a, c, 3), price(a, c, 3), price(b, c, 1)], [3 * LINE, CLEAN, CLEAN]);
         assert_eq!([price(d, c, 3), price(d, c, 3)], [SOCKET, CLEAN]);
-        lines.change(a, c, Instant::ZERO);
+        lines.change(a, c, at(0));
         let mut price = |by, cpu, n| {
             let mut meter = meter();
-            lines.read(&mut meter, by, cpu, n, Instant::ZERO);
+            lines.read(&mut meter, by, cpu, n, at(0));
             meter.so_far_ns()
         };
         assert_eq!([price(b, c, 1), price(c, c, 1), price(d, c, 1)], [CLEAN, LINE, SOCKET]);
@@ -218,7 +254,7 @@ mod tests {
         let mut prices = [0; Op::COUNT];
         prices[Op::ScanCpu as usize] = 59_000;
         let mut meter = Meter::new(prices);
-        lines.read(&mut meter, CpuId::new(0), CpuId::new(2), 3, Instant::ZERO);
+        lines.read(&mut meter, CpuId::new(0), CpuId::new(2), 3, at(0));
         assert_eq!(meter.so_far_ns(), 59);
     }
 
@@ -227,12 +263,12 @@ mod tests {
         let mut lines = RqLines::new();
         lines.track(&MachineView::flat(cpus as usize + 1, Ns::from_ms(1)), true);
         let [looker, looked_at] = [cpus, 0].map(CpuId::new);
-        let now = Instant::from_ns(5_000);
+        let now = 5_000;
         for by in (0..cpus).chain(0..cpus) {
-            lines.change(CpuId::new(by), looked_at, Instant::from_ns(now.ns() - ago));
+            lines.change(CpuId::new(by), looked_at, When { call: 0, now: now - ago });
         }
         let mut meter = meter();
-        lines.read(&mut meter, looker, looked_at, 1, now);
+        lines.read(&mut meter, looker, looked_at, 1, at(now));
         meter.total(Op::ScanContend)
     }
 
@@ -247,13 +283,43 @@ mod tests {
         let mut lines = RqLines::new();
         lines.track(&MachineView::flat(3, Ns::from_ms(1)), true);
         let [a, b, c] = [0, 1, 2].map(CpuId::new);
-        let now = Instant::from_ns(5_000);
+        let now = 5_000;
         let mut contention = |by| {
             lines.version[c] += 1;
             let mut meter = meter();
-            lines.read(&mut meter, by, c, 1, now);
+            lines.read(&mut meter, by, c, 1, at(now));
             meter.total(Op::ScanContend)
         };
         assert_eq!([a, a, b, a, b].map(&mut contention), [0, 0, 1, 1, 1]);
+    }
+
+    /// Eight places in no order, of which the one who was there first goes: what the list in order stands for.
+    #[derive(Clone, Copy)]
+    struct Places([Option<(u64, u32)>; TOUCHES]);
+
+    impl Places {
+        fn touch(&mut self, by: u32, now: u64) -> u64 {
+            let of_others = self.0.iter().flatten().filter(|&&(at, cpu)| at.abs_diff(now) < CONTEND_NS && cpu != by);
+            let others = of_others.count() as u64;
+            let own = self.0.iter().position(|place| place.is_some_and(|(_, cpu)| cpu == by));
+            let first = (0..TOUCHES).min_by_key(|&row| self.0[row]).unwrap_or(0);
+            self.0[own.unwrap_or(first)] = Some((now, by));
+            others
+        }
+    }
+
+    proptest::proptest! {
+        /// Calls begin one after the other, and each has a clock of its own that goes on with what it costs.
+        #[test]
+        fn a_list_in_order_forgets_nobody_who_counts(
+            calls in proptest::collection::vec((0u64..700, 0u64..2_500, 0u32..11), 1..200)
+        ) {
+            let (mut list, mut places, mut call) = (Touches::NONE, Places([None; TOUCHES]), 5_000);
+            for (later, cost, by) in calls {
+                call += later;
+                let now = call + cost;
+                proptest::prop_assert_eq!(list.touch(CpuId::new(by), When { call, now }), places.touch(by, now));
+            }
+        }
     }
 }

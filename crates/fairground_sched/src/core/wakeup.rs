@@ -114,6 +114,7 @@ impl Sched {
     /// Continues the search for a CPU that was interrupted.
     ///
     /// Kernel: fair.c select_idle_sibling(), v4.12–
+    #[inline]
     pub fn ttwu_search(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> Waking {
         self.continue_search(cx).map_or(Waking::Searching, |target| self.ttwu_selected(cx, task, target))
     }
@@ -122,6 +123,7 @@ impl Sched {
     /// then `target` looks to others as if nobody had chosen it.
     ///
     /// Kernel: core.c set_task_cpu(), ttwu_queue() up to where nr_running is raised, v4.12–
+    #[inline(never)]
     fn ttwu_selected(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) -> Waking {
         let own_core = target == cx.cpu || cx.machine.cpus[cx.cpu].smt.contains(target);
         if !own_core && !self.ttwu_is_left_to_target(cx.cpu, task, target) {

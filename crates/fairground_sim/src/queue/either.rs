@@ -74,6 +74,8 @@ impl Queue {
             set(&mut self, cpu: CpuId, slot: Slot, at: Option<Instant>);
             hold_irqs(&mut self, cpu: CpuId, until: Instant);
             busy(&mut self, cpu: CpuId, until: Instant);
+            busy_for_a_step(&mut self, cpu: CpuId, until: Instant);
+            advance_to_step(&mut self, limit: Instant) -> Option<(Instant, CpuId, Instant)>;
             ticked(&mut self, cpu: CpuId, due: Instant, until: Instant);
             idle(&mut self, cpu: CpuId);
             advance_if_next(&mut self, cpu: CpuId, until: Instant, limit: Instant) -> bool;

@@ -1,8 +1,10 @@
-//! The queue that runs use: a winner tree over CPUs, a timing wheel per CPU for timer timers.
+//! The queue that runs use: a winner tree over CPUs, a short list of CPUs whose events are near, a timing wheel per CPU for
+//! task timers.
 
+use super::near_list::NearList;
 use super::timer_wheel::TimerWheels;
 use super::winner_tree::WinnerTree;
-use super::{AT_SHIFT, Class, EventQueue, NEVER, Slot, advanced, checked, fields, key, unpack};
+use super::{AT_SHIFT, CLASS_SHIFT, Class, EventQueue, NEVER, Slot, advanced, checked, fields, key, unpack};
 use fairground_stdx::{CpuId, Id, Instant, TimerId};
 
 /// The sources of one CPU, as the keys of their events.
@@ -14,6 +16,8 @@ struct Sources {
     timer: u64,
     /// Interrupts and the tick are held back until here: the least keys that they may have.
     irqs_held: [u64; 2],
+    /// The key of the CPU stands in the list of near events, and not in the tree.
+    is_near: bool,
 }
 
 impl Sources {
@@ -22,6 +26,7 @@ impl Sources {
             slots: Slot::ALL.map(|slot| key(NEVER, slot.class(), cpu)),
             timer: key(NEVER, Class::Irq, cpu),
             irqs_held: [key(0, Class::Irq, cpu), key(0, Class::Tick, cpu)],
+            is_near: false,
         }
     }
     /// The smallest key.
@@ -45,35 +50,70 @@ impl Sources {
 ///
 /// While an event is handled the sources of its CPU change several times, and those of others hardly ever. So the tree
 /// learns of that CPU's changes once, when the next event is asked for.
+///
+/// A CPU that makes many steps of which each ends soon ([`EventQueue::busy_for_a_step`]) has its key in a list beside the
+/// tree. Such a list is short, and the tree stays as it is all that time.
 #[derive(Clone, Debug)]
 pub(crate) struct FastQueue {
     now: u64,
     sources: Vec<Sources>,
     tree: WinnerTree,
+    near: NearList,
     /// The CPU of the last event.
     handled: usize,
-    /// Its sources have changed since; the tree has its old key.
+    /// Its sources have changed since; the tree or the list has its old key.
     stale: bool,
     timers: TimerWheels,
+}
+
+/// The instant of a key, [`Instant::MAX`] if it is no event.
+#[inline]
+fn instant(key: u64) -> Instant {
+    Instant::MAX.min(Instant::from_ns(key >> AT_SHIFT))
 }
 
 impl FastQueue {
     /// Changes the sources of `cpu`, and with them perhaps who is first.
     #[inline]
     fn change(&mut self, cpu: usize, change: impl FnOnce(&mut Sources)) {
-        let sources = &mut self.sources[cpu];
-        change(sources);
+        change(&mut self.sources[cpu]);
         if cpu == self.handled {
             self.stale = true;
         } else {
-            self.tree.replace(cpu, sources.first());
+            self.move_key(cpu);
+        }
+    }
+    /// The tree or the list takes over what has changed on `cpu`.
+    #[inline(never)]
+    fn move_key(&mut self, cpu: usize) {
+        let sources = &self.sources[cpu];
+        match sources.is_near {
+            true => self.near.replace(cpu, sources.first()),
+            false => self.tree.replace(cpu, sources.first()),
         }
     }
     /// The tree takes over what has changed on the CPU of the last event.
     #[inline]
     fn settle(&mut self) {
         if std::mem::take(&mut self.stale) {
-            self.tree.replace(self.handled, self.sources[self.handled].first());
+            let sources = &mut self.sources[self.handled];
+            if std::mem::take(&mut sources.is_near) {
+                self.near.remove(self.handled);
+            }
+            self.tree.replace(self.handled, sources.first());
+        }
+    }
+    /// The key of the next event, where nothing is stale.
+    #[inline]
+    fn first(&self) -> u64 {
+        self.tree.min().min(self.near.first())
+    }
+    /// The smallest key of the CPUs beside `cpu`, where theirs are not stale.
+    #[inline]
+    fn first_key_of_others(&self, cpu: usize) -> u64 {
+        match self.sources[cpu].is_near {
+            true => self.tree.min().min(self.near.first_beside(cpu)),
+            false => self.tree.min_with(cpu, key(NEVER, Class::Segment, cpu)).min(self.near.first()),
         }
     }
     /// The event of `key` is the next to be handled.
@@ -97,6 +137,7 @@ impl EventQueue for FastQueue {
             now: 0,
             sources: (0..nr_cpus).map(Sources::new).collect(),
             tree: WinnerTree::new(nr_cpus),
+            near: NearList::new(nr_cpus),
             handled: 0,
             stale: false,
             timers: TimerWheels::new(nr_cpus, nr_timers),
@@ -128,13 +169,40 @@ impl EventQueue for FastQueue {
         let Sources { slots: [_, ipi, tick], timer, .. } = self.sources[cpu.index()];
         ipi.min(timer).min(tick) >> AT_SHIFT < self.now
     }
-    #[inline]
+    #[inline(always)]
     fn busy(&mut self, cpu: CpuId, until: Instant) {
         let (cpu, until) = (cpu.index(), checked(self.now, Some(until)));
         self.change(cpu, |sources| {
             sources.set(cpu, Slot::Segment, until);
             sources.hold_irqs(cpu, until);
         });
+    }
+    #[inline]
+    fn busy_for_a_step(&mut self, cpu: CpuId, until: Instant) {
+        let (cpu, until) = (cpu.index(), checked(self.now, Some(until)));
+        let sources = &mut self.sources[cpu];
+        sources.set(cpu, Slot::Segment, until);
+        sources.hold_irqs(cpu, until);
+        // Nothing else is due before the end of a stretch with interrupts off.
+        let first = key(until, Class::Segment, cpu);
+        if std::mem::replace(&mut sources.is_near, true) {
+            self.near.replace(cpu, first);
+        } else {
+            self.tree.replace(cpu, key(NEVER, Class::Segment, cpu));
+            self.near.insert(first);
+        }
+        self.stale &= cpu != self.handled;
+    }
+    #[inline]
+    fn advance_to_step(&mut self, limit: Instant) -> Option<(Instant, CpuId, Instant)> {
+        self.settle();
+        let (first, others) = (self.near.first(), self.tree.min());
+        let is_step = first >> CLASS_SHIFT & 3 == Class::Segment as u64;
+        if !is_step || first > others || first >> AT_SHIFT >= limit.ns().min(NEVER) {
+            return None;
+        }
+        let (at, _, cpu) = self.take(first);
+        Some((at, cpu, instant(others.min(self.near.second()))))
     }
     #[inline]
     fn ticked(&mut self, cpu: CpuId, due: Instant, until: Instant) {
@@ -155,13 +223,13 @@ impl EventQueue for FastQueue {
     #[inline]
     fn advance_before(&mut self, limit: Instant) -> Option<(Instant, Class, CpuId)> {
         self.settle();
-        let first = self.tree.min();
+        let first = self.first();
         (first >> AT_SHIFT < limit.ns().min(NEVER)).then(|| self.take(first))
     }
-    #[inline]
+    #[inline(always)]
     fn advance_if_next(&mut self, cpu: CpuId, until: Instant, limit: Instant) -> bool {
         self.settle();
-        let first = self.tree.min();
+        let first = self.first();
         let is_next = until < limit && first == key(until.ns(), Class::Segment, cpu.index());
         if is_next {
             self.take(first);
@@ -192,20 +260,19 @@ impl EventQueue for FastQueue {
     #[inline]
     fn peek(&self) -> Option<(Instant, Class, CpuId)> {
         unpack(match self.stale {
-            true => self.tree.min_with(self.handled, self.sources[self.handled].first()),
-            false => self.tree.min(),
+            true => self.first_key_of_others(self.handled).min(self.sources[self.handled].first()),
+            false => self.first(),
         })
     }
     #[inline]
     fn first_of_others(&mut self, cpu: CpuId) -> Instant {
         self.settle();
-        let first = self.tree.min_with(cpu.index(), key(NEVER, Class::Segment, cpu.index()));
-        unpack(first).map_or(Instant::MAX, |event| event.0)
+        instant(self.first_key_of_others(cpu.index()))
     }
     #[inline]
     fn advance(&mut self) -> Option<(Instant, Class, CpuId)> {
         self.settle();
-        let first = self.tree.min();
+        let first = self.first();
         unpack(first)?;
         Some(self.take(first))
     }

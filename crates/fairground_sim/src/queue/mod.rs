@@ -24,6 +24,7 @@
 mod either;
 mod fast;
 mod heap;
+mod near_list;
 mod timer_wheel;
 mod winner_tree;
 
@@ -110,6 +111,16 @@ pub(crate) trait EventQueue: Clone {
         self.hold_irqs(cpu, until);
     }
 
+    /// As [`EventQueue::busy`], where the stretch is a step: one of many short ones that follow one another.
+    fn busy_for_a_step(&mut self, cpu: CpuId, until: Instant) {
+        self.busy(cpu, until);
+    }
+    /// The earliest event if it lies before `limit` and is the end of a step; the clock moves there. Beside its instant and
+    /// its CPU stands what [`EventQueue::first_of_others`] says then. A queue that does not know steps has none.
+    fn advance_to_step(&mut self, limit: Instant) -> Option<(Instant, CpuId, Instant)> {
+        let _ = limit;
+        None
+    }
     /// The tick of `cpu` came: the next is due at `due`, and interrupts wait till `until`.
     fn ticked(&mut self, cpu: CpuId, due: Instant, until: Instant) {
         self.set(cpu, Slot::Tick, Some(due));

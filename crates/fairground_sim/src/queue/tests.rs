@@ -1,6 +1,7 @@
 //! The fast queue against the heap, and the order of events itself.
 
 use super::*;
+use fairground_stdx::Id;
 use proptest::prelude::*;
 
 const CPUS: u32 = 5;
@@ -21,6 +22,7 @@ fn task(row: u32) -> TimerId {
 enum Call {
     Set(u32, Slot, Option<u64>),
     Hold(u32, u64),
+    Step(u32, u64),
     Arm { cpu: u32, task: u32, hard: u64, slack: u64 },
     Cancel(u32),
     Advance,
@@ -36,6 +38,7 @@ fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
         2 => (0..CPUS, slot, prop::option::weighted(0.8, length())).prop_map(|(cpu, slot, at)| Call::Set(cpu, slot, at)),
         1 => (0..CPUS, length()).prop_map(|(cpu, until)| Call::Hold(cpu, until)),
+        3 => (0..CPUS, length()).prop_map(|(cpu, length)| Call::Step(cpu, length)),
         4 => (0..CPUS, 0..TASKS, length(), length()).prop_map(|(cpu, task, hard, slack)| Call::Arm { cpu, task, hard, slack }),
         1 => (0..TASKS).prop_map(Call::Cancel),
         4 => Just(Call::Advance),
@@ -72,6 +75,7 @@ fn apply<Q: EventQueue>(queue: &mut Q, call: &Call) -> Outcome {
     match *call {
         Call::Set(number, slot, length) => queue.set(cpu(number), slot, length.map(|length| at(now + length))),
         Call::Hold(number, length) => queue.hold_irqs(cpu(number), at(now + length)),
+        Call::Step(number, length) => queue.busy_for_a_step(cpu(number), at(now + length)),
         Call::Arm { cpu: number, task: row, hard, slack } => {
             queue.cancel_timer(task(row));
             let hard = now + hard;
@@ -104,6 +108,11 @@ proptest! {
             prop_assert_eq!(apply(&mut fast, call), apply(&mut heap, call));
             prop_assert_eq!(view(&fast), view(&heap));
             prop_assert_eq!(first_of_others(&mut fast), first_of_others(&mut heap));
+            let others = first_of_others(&mut fast);
+            if let Some((at, cpu, first)) = fast.clone().advance_to_step(Instant::MAX) {
+                prop_assert_eq!(Some((at, Class::Segment, cpu)), heap.peek());
+                prop_assert_eq!(first, others[cpu.index()]);
+            }
         }
         let clone = fast.clone();
         prop_assert_eq!(drain(fast), drain(heap.clone()));

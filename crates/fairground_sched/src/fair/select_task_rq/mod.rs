@@ -86,7 +86,7 @@ use crate::topology::SdFlags;
 use fairground_model::{PrevState, Reason, WakeContext};
 use fairground_stdx::{CpuId, CpuMask, Instant, SdId, TaskId};
 use idle_sibling::Sibling;
-use search::Search;
+use search::{Search, Walked};
 
 /// What makes a choice of a CPU necessary.
 ///
@@ -151,22 +151,43 @@ impl Sched {
     }
 
     /// Goes on with the search that is under way on this CPU; `None` as before.
+    ///
+    /// Mostly there is time for one look and no more, and it finds nothing: that stands in the caller.
+    #[inline]
     pub(crate) fn continue_search(&mut self, cx: &mut Ctx<'_, '_>) -> Option<CpuId> {
-        let search = self.searches.take(cx.cpu).expect("invariant: a search that goes on has begun");
+        let mut search = self.searches.take(cx.cpu).expect("invariant: a search that goes on has begun");
+        let walked = self.walk_on(cx, &mut search);
+        if walked == Walked::Later {
+            self.stop_search(cx, search);
+            return None;
+        }
+        self.conclude_search(cx, search, walked)
+    }
+
+    /// The walk of a search has come to an end; it may have another one before it.
+    #[inline(never)]
+    fn conclude_search(&mut self, cx: &mut Ctx<'_, '_>, search: Box<Search>, walked: Walked) -> Option<CpuId> {
         let task = search.placing.task;
-        let choice = self.go_on_to_choice(cx, search)?;
+        let choice = self.go_on_to_choice(cx, search, walked)?;
         Some(self.conclude(cx, task, choice))
     }
 
-    /// Goes on with a search up to its end, or up to where it has to stop (`None`).
-    fn go_on_to_choice(&mut self, cx: &mut Ctx<'_, '_>, mut search: Box<Search>) -> Option<(CpuId, Reason)> {
-        let Some(found) = self.go_on_with_search(cx, &mut search) else {
-            self.searches.put_back(cx.cpu, search);
+    /// Goes on with a search, whose walk has come so far, up to its end, or up to where it has to stop (`None`).
+    fn go_on_to_choice(&mut self, cx: &mut Ctx<'_, '_>, mut search: Box<Search>, walked: Walked) -> Option<(CpuId, Reason)> {
+        let Some(found) = self.go_on_with_search(cx, &mut search, walked) else {
+            self.stop_search(cx, search);
             return None;
         };
         let choice = self.search_is_over(&search, found);
         self.searches.reuse(search);
         Some(choice)
+    }
+
+    /// A search has come to a moment at which something else happens, and goes on from there.
+    #[inline]
+    fn stop_search(&mut self, cx: &Ctx<'_, '_>, mut search: Box<Search>) {
+        search.interrupt(cx.lasted().0);
+        self.searches.put_back(cx.cpu, search);
     }
 
     /// A choice that may not be used is replaced; the last word is recorded.
@@ -239,7 +260,8 @@ impl Sched {
             }
             Sibling::Search(mut search) => {
                 search.want_affine = want_affine;
-                self.go_on_to_choice(cx, search)
+                let walked = self.walk_on(cx, &mut search);
+                self.go_on_to_choice(cx, search, walked)
             }
         }
     }

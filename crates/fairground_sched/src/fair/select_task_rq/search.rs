@@ -24,7 +24,8 @@ enum Stage {
 }
 
 /// How a walk over CPUs ended.
-enum Walked {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Walked {
     /// At what was searched for.
     Found(CpuId),
     /// Behind the last CPU.
@@ -99,7 +100,18 @@ impl Search {
         (self.start, self.from, self.end) = (start, start, u32::MAX);
     }
 
+    /// What its clocks have measured up to now, when the call has lasted `so_far` ns, is kept in terms of a call that begins
+    /// at 0.
+    #[inline]
+    pub(super) fn interrupt(&mut self, so_far: u64) {
+        self.lasted = self.lasted.wrapping_sub(so_far);
+        if let Some(clock) = &mut self.clock {
+            clock.interrupt(so_far);
+        }
+    }
+
     /// No CPU of this part has been looked at yet.
+    #[inline]
     fn is_at_start(&self) -> bool {
         (self.from, self.end) == (self.start, u32::MAX)
     }
@@ -121,6 +133,7 @@ impl Search {
     }
 
     /// Goes on with the part of the domain that comes last, if there is one left.
+    #[inline(never)]
     fn next_part(&mut self) -> bool {
         if self.rest.is_empty() {
             return false;
@@ -234,18 +247,25 @@ impl Sched {
         true
     }
 
-    /// Goes on with a search. `None`: it has come to a moment at which something else happens, and goes on from there.
-    pub(super) fn go_on_with_search(&mut self, cx: &mut Ctx<'_, '_>, search: &mut Search) -> Option<Option<(CpuId, Reason)>> {
+    /// Goes on with the walk of a search.
+    #[inline]
+    pub(super) fn walk_on(&mut self, cx: &mut Ctx<'_, '_>, search: &mut Search) -> Walked {
+        match search.stage {
+            Stage::Cores => self.walk_cores(cx, search),
+            Stage::Cpus => self.walk_cpus(cx, search),
+        }
+    }
+
+    /// Goes on with a search, whose walk has come so far. `None`: it has come to a moment at which something else happens.
+    pub(super) fn go_on_with_search(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        search: &mut Search,
+        mut walked: Walked,
+    ) -> Option<Option<(CpuId, Reason)>> {
         loop {
-            let walked = match search.stage {
-                Stage::Cores => self.walk_cores(cx, search),
-                Stage::Cpus => self.walk_cpus(cx, search),
-            };
             match (walked, search.stage) {
-                (Walked::Later, _) => {
-                    self.interrupt_search(cx, search);
-                    return None;
-                }
+                (Walked::Later, _) => return None,
                 (Walked::Found(core), Stage::Cores) => {
                     return Some(self.search_ends(cx, search, Some((core, Reason::SelectIdleCore))));
                 }
@@ -270,6 +290,7 @@ impl Sched {
                 }
                 (Walked::OutOfBudget, Stage::Cpus) => return Some(self.search_failed(cx, search)),
             }
+            walked = self.walk_on(cx, search);
         }
     }
 
@@ -286,15 +307,6 @@ impl Sched {
         found
     }
 
-    /// What the clocks of a search have measured so far is kept, in terms of a call that begins at 0.
-    fn interrupt_search(&self, cx: &Ctx<'_, '_>, search: &mut Search) {
-        let so_far = cx.lasted().0;
-        search.lasted = search.lasted.wrapping_sub(so_far);
-        if let Some(clock) = &mut search.clock {
-            clock.interrupt(so_far);
-        }
-    }
-
     /// A search that ended by itself is accounted.
     fn charge_search(&mut self, cx: &Ctx<'_, '_>, search: &Search) {
         let Some(clock) = &search.clock else { return };
@@ -309,6 +321,7 @@ impl Sched {
     /// The first core that is idle; an idle thread of a busy one may be remembered.
     ///
     /// Kernel: fair.c select_idle_core(), v4.12–
+    #[inline(never)]
     fn walk_cores(&mut self, cx: &mut Ctx<'_, '_>, search: &mut Search) -> Walked {
         let task = search.placing.task;
         while let Some(cpu) = search.next() {
@@ -330,6 +343,7 @@ impl Sched {
     /// The first free CPU within the budget.
     ///
     /// Kernel: fair.c select_idle_cpu(), v4.12–
+    #[inline]
     fn walk_cpus(&mut self, cx: &mut Ctx<'_, '_>, search: &mut Search) -> Walked {
         let task = search.placing.task;
         let every_cpu_counts = self.profile.idle_search != IdleSearch::Steps;
@@ -356,6 +370,7 @@ impl Sched {
     }
 
     /// The same in one step: the set of idle CPUs says which is the first, and the looks that lie before are counted.
+    #[inline(never)]
     fn walk_cpus_at_once(&mut self, cx: &mut Ctx<'_, '_>, search: &mut Search) -> Walked {
         loop {
             let start = CpuId::new(search.start);
