@@ -18,6 +18,8 @@ pub struct Searched {
     pub planted: PlantedChange,
     /// The rows that `bisect` named, change by change.
     pub named: Vec<Vec<&'static str>>,
+    /// The rows of which it said that each of these changes needs them to be run.
+    pub needed: Vec<Vec<&'static str>>,
     /// Runs that it made.
     pub made: usize,
     /// What it said.
@@ -25,10 +27,11 @@ pub struct Searched {
 }
 
 impl Searched {
-    /// Whether the planted rows are among what was named as one change.
+    /// Whether the planted rows are one of the changes that were named, with what it was said to need.
     pub fn is_found(&self) -> bool {
         let planted = sorted(&self.planted.draw.planted);
-        self.named.iter().any(|rows| sorted(rows) == planted)
+        let with_needed = self.named.iter().zip(&self.needed).map(|(rows, needed)| sorted(&[&rows[..], needed].concat()));
+        self.named.iter().map(|rows| sorted(rows)).chain(with_needed).any(|rows| rows == planted)
     }
     /// Whether nothing else was named.
     pub fn is_alone(&self) -> bool {
@@ -39,7 +42,7 @@ impl Searched {
         let PlantedChange { draw, metric, permille, .. } = &self.planted;
         let right = if self.is_alone() { "right" } else { "wrong" };
         format!(
-            "{} {}: {right}. {} to {}, planted {} ({metric} by {permille} of 1000), {} beside; named {:?} in {} runs",
+            "{} {}: {right}. {} to {}, planted {} ({metric} by {permille} of 1000), {} beside; named {:?}, which need {:?}, in {} runs",
             self.kind,
             self.seed,
             draw.a.name,
@@ -47,6 +50,7 @@ impl Searched {
             draw.planted.join(" with "),
             draw.beside.len(),
             self.named,
+            self.needed,
             self.made,
         )
     }
@@ -88,13 +92,14 @@ fn searched(kind: &'static str, seed: u64, planted: PlantedChange) -> Result<Sea
         runs: 64,
     };
     let found: Option<Bisected> = between(&scenario, [&planted.draw.a, &b], &options, Control::none())?;
-    let (mut named, mut made, mut said) = (Vec::new(), 0, String::new());
+    let (mut named, mut needed, mut made, mut said) = (Vec::new(), Vec::new(), 0, String::new());
     if let Some(found) = found {
         named = found.culprits.iter().map(fairground_bisect::Culprit::names).collect();
+        needed = found.culprits.iter().map(|culprit| culprit.needs.iter().map(|row| row.to.name).collect()).collect();
         made = found.made;
         said = summary(&found);
     }
-    Ok(Searched { kind, seed, planted, named, made, said })
+    Ok(Searched { kind, seed, planted, named, needed, made, said })
 }
 
 /// How many percent of the changes were found alone, rounded down.
