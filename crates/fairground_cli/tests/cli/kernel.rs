@@ -11,7 +11,7 @@ fn a_folder_that_is_no_kernel_is_refused_by_what_is_missing() {
     let tree = std::path::Path::new(&path).parent().unwrap().display().to_string();
     let ran = run(&["kernel", "build", &tree]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    assert!(ran.err.contains(&format!("error: kernel: `{tree}` is no kernel tree, ")), "{}", ran.err);
+    assert!(ran.err.contains(&format!("error: kernel: `{tree}` is no kernel tree: ")), "{}", ran.err);
     assert!(ran.err.contains("kernel/sched/fair.c"), "{}", ran.err);
 }
 

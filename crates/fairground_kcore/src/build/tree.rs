@@ -40,7 +40,7 @@ impl Tree {
         let missing: Vec<&str> = NEEDED.iter().copied().filter(|name| !path.join(name).exists()).collect();
         if missing.len() > NEEDED.len() / 2 {
             return Err(format!(
-                "`{shown}` is no kernel tree, {} are missing. Name the folder that holds the kernel's Makefile",
+                "`{shown}` is no kernel tree: it lacks {}. Name the folder that holds the kernel's Makefile",
                 missing.join(", ")
             ));
         }
