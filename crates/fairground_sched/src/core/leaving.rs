@@ -18,12 +18,12 @@ pub struct Leaving {
     pub(super) kept_clock: bool,
     /// The CPU is idle, has nothing to run, and the kernel does not pick for that.
     pub(crate) stays_idle: bool,
-    /// All classes are asked, since not all tasks are fair ones or a class above the fair one is left, and somebody stands in the way of
-    /// a newidle balance: none comes before the pick, and none after it, though all may turn out to sleep.
+    /// All classes are asked, and one of them has somebody: no newidle balance comes before the pick, and none after it, though all
+    /// may turn out to sleep.
     pub(crate) picks_only: bool,
-    /// All classes are asked after a fair task, of which none stands there: the CPU balances before the pick, whoever else waits.
+    /// All classes are asked after the last fair task: the CPU balances before the pick, though tasks of other classes wait.
     pub(crate) balances_first: bool,
-    /// Somebody stands on the fair queue, be it asleep, and is no reason to balance after the stopper either.
+    /// Somebody stands on the fair queue, perhaps asleep: no balance follows the stopper either.
     pub(super) stands: bool,
     /// A newidle balance is not repeated if all that it found turns out to sleep.
     pub(super) balances_once: bool,
