@@ -106,6 +106,7 @@ impl Simulation {
         self.enter(rec, cpu, Entry::Ipi);
     }
 
+    /// Queues the tasks that others have put on the wake list of `cpu`.
     fn wake_list(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
         if self.sched.ttwu_pending(cpu) {
             match self.beside.leads() {
