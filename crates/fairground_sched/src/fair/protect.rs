@@ -61,10 +61,13 @@ impl SchedEntity {
         }
     }
 
-    /// Stores its lag, likewise.
+    /// Stores its lag, likewise. A mark that is a deadline lies there, too, so who leaves its queue has none: it may come back before it is
+    /// picked, with the same deadline.
+    ///
+    /// Kernel: fair.c update_entity_lag(), with sched.h struct sched_entity, where both are vlag, v6.6–v6.18
     pub(super) fn set_vlag(&mut self, rule: Protection, vlag: i64) {
         self.vlag = vlag;
-        if rule == Protection::VprotInLag {
+        if matches!(rule, Protection::DeadlineMark | Protection::VprotInLag) {
             self.vprot = Vruntime(vlag as u64);
         }
     }
