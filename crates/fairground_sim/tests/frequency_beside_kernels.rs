@@ -25,9 +25,9 @@ impl Sink for Watch {
     }
 }
 
-/// A CPU with 20 of 1024 of the capacity. Its first task is taken for half of that, which 960 of 1200 MHz suffice for; then the fair server
+/// A CPU with 20 of 1024 of the capacity. Its first task is taken for half of that, which 729 of 1200 MHz suffice for; then the fair server
 /// begins, reserves 51 and sets the rate limit aside, so within the same call the CPU goes to 1200 MHz. 20 us of work at full capacity
-/// take 20 us * 1024 / 20 there, and a quarter more at 960 MHz.
+/// take 20 us * 1024 / 20 there, and nearly two thirds more at 729 MHz.
 #[test]
 fn the_later_of_two_frequencies_of_one_call_holds() {
     let mut machine = Machine::preset("hikey").unwrap();
@@ -43,6 +43,6 @@ fn the_later_of_two_frequencies_of_one_call_holds() {
     let setup = Setup { machine, profile, tasks, seed: 1, duration: Ns(3_000_000), paranoid: true };
     let mut watch = Watch::default();
     Simulation::new(setup).unwrap_or_else(|mistakes| panic!("{mistakes}")).run(&mut watch).unwrap();
-    assert_eq!(watch.khz.iter().take_while(|row| row.0 == 0).map(|row| row.1).collect::<Vec<_>>(), [960_000, 1_200_000]);
+    assert_eq!(watch.khz.iter().take_while(|row| row.0 == 0).map(|row| row.1).collect::<Vec<_>>(), [729_000, 1_200_000]);
     assert_eq!(watch.end, Some(20 * US * 1024 / 20));
 }

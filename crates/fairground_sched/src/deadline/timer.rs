@@ -4,7 +4,7 @@ use super::queue::Comes;
 use super::{DlRq, DlSe, DlTimer};
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
-use crate::seam::FairServerIdle;
+use crate::seam::{DlBandwidth, FairServerIdle};
 use fairground_model::Reason;
 use fairground_stdx::Instant;
 
@@ -84,8 +84,11 @@ impl Sched {
         let cpu = self.dl_cpu(se);
         self.count_rq_lock(cx, cpu);
         if matches!(se, DlSe::Task(task) if !self.is_dl(task)) {
-            // Kernels leave the mark, and nothing takes it away: if the task comes back it stands on no queue.
-            self.dl_mut(se).forgotten = true;
+            // Kernels with 0-lag timers leave the mark, and nothing takes it away: if the task comes back it stands on no queue.
+            match self.profile.dl_bandwidth {
+                DlBandwidth::WallTime => self.dl_mut(se).throttled = false,
+                DlBandwidth::Grub | DlBandwidth::GrubOfLimit => self.dl_mut(se).forgotten = true,
+            }
             return;
         }
         if !self.dl(se).throttled || self.dl(se).dl_runtime == 0 {

@@ -79,6 +79,7 @@ impl Sched {
         let mut level = Some(self.tasks[task].se);
         while let Some(se) = level {
             self.set_next_entity(cx, se, how);
+            self.ask_at_set_next(cx, self.ses[se].cfs_rq);
             level = self.ses[se].parent;
         }
         self.charge_at_set_next(cx, task, self.rqs[self.tasks[task].cpu].cfs);

@@ -296,7 +296,7 @@ static void fg_leave_leaves(struct rq *rq)
 
 	list_for_each_entry_safe(queue, next, &rq->leaf_cfs_rq_list, leaf_cfs_rq_list) {
 		/* What a group left in its sum as it was made is far below 1 of an average. */
-		if (queue == &rq->cfs || queue->load.weight || queue->avg.load_avg || queue->tg_load_avg_contrib)
+		if (queue->load.weight || queue->avg.load_avg || queue->tg_load_avg_contrib)
 			continue;
 		list_del(&queue->leaf_cfs_rq_list);
 		queue->on_list = 0;
