@@ -392,8 +392,10 @@ const MENDED: &[(&str, Told, &[u64])] = &[
     ("6.1", Told::Groups, &[282, 418]),
     // Two frequencies of one call.
     ("6.12", Told::Energy, &[226, 237]),
+    // Queues that are set ask for quota.
+    ("6.12", Told::Quotas, &[598, 929]),
     // Nice values of who is not born yet; when wakers have turned last.
-    ("6.12", Told::RealTime, &[327, 478, 822, 964]),
+    ("6.12", Told::RealTime, &[327, 360, 439, 478, 822, 937, 964]),
     ("6.1", Told::RealTime, &[360]),
     // Throttled tasks whose timer fires in another class.
     ("6.12", Told::Deadline, &[392, 430]),
