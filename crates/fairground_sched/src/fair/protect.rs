@@ -61,6 +61,16 @@ impl SchedEntity {
         }
     }
 
+    /// Stores the lag of one that is queued and gets another weight. Where the mark is a deadline that is an interim result, and the mark stays.
+    ///
+    /// Kernel: fair.c reweight_eevdf(), v6.6–
+    pub(super) fn set_interim_lag(&mut self, rule: Protection, vlag: i64) {
+        match rule {
+            Protection::DeadlineMark => self.vlag = vlag,
+            _ => self.set_vlag(rule, vlag),
+        }
+    }
+
     /// Stores its lag, likewise. A mark that is a deadline lies there, too, so who leaves its queue has none: it may come back before it is
     /// picked, with the same deadline.
     ///

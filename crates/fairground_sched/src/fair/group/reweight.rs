@@ -14,7 +14,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::SchedEntity;
 use crate::fair::weight::LoadWeight;
-use crate::seam::{GroupLoad, Protection, Reweight};
+use crate::seam::{GroupLoad, Reweight};
 use fairground_stdx::{CfsRqId, SeId, Vruntime};
 
 impl Sched {
@@ -39,11 +39,7 @@ impl Sched {
             Reweight::AroundAverage | Reweight::WithProtection => {
                 let average = self.settled_average(cfs_rq);
                 let vlag = self.entity_lag(cx, cfs_rq, se, average);
-                match self.profile.protection {
-                    // A queued entity's lag is no more than an interim result there, and the mark stays.
-                    Protection::DeadlineMark => self.ses[se].vlag = vlag,
-                    rule => self.ses[se].set_vlag(rule, vlag),
-                }
+                self.ses[se].set_interim_lag(self.profile.protection, vlag);
                 if !is_curr {
                     self.level(se).dequeue_from_order();
                     self.waiting_changed(cfs_rq);

@@ -375,11 +375,11 @@ fn a_group_that_is_put_down_may_end_its_turn() {
             bench.queued_in(None);
             runs = bench.sched.rq(CPU).curr.unwrap();
         }
-        // The task has a request that it cannot use up; its group has used its own.
-        let task_se = bench.sched.se_of(runs);
-        bench.sched.ses[task_se].deadline = Vruntime(1 << 40);
+        // The task is within the half of its request that a new one has; its group has used its own.
         bench.sched.ses[se].deadline = bench.sched.ses[se].vruntime.plus(1);
-        bench.now = Instant::from_ns(bench.now.ns() + MS / 2);
+        let rq = &mut bench.sched.rqs[CPU];
+        (rq.need_resched, rq.need_resched_lazy) = (false, false);
+        bench.now = Instant::from_ns(bench.now.ns() + MS / 4);
         bench.call(|sched, cx| sched.sched_setscheduler(cx, runs, Policy::Normal)).unwrap();
         let rq = bench.sched.rq(CPU);
         assert!(rq.need_resched || rq.need_resched_lazy, "{kernel}");
