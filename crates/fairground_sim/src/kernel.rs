@@ -65,6 +65,8 @@ impl Simulation {
         if self.beside.leads() {
             return self.requests.clear();
         }
+        // In the order of the call: of two that concern the same frequency or timer the later one holds.
+        self.requests.reverse();
         while let Some(request) = self.requests.pop() {
             let (cpu, at) = match request {
                 Request::ReschedIpi { cpu, at }

@@ -20,6 +20,7 @@ mod fair_server;
 mod faults;
 mod flow_control;
 mod frequency;
+mod frequency_beside_kernels;
 mod futex;
 mod held_interrupts;
 mod hop_prices;

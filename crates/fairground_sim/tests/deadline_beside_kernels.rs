@@ -143,3 +143,22 @@ fn new_parameters_of_one_that_waits_interrupt_no_earlier_deadline_from_v6_3_on()
         assert_eq!(chosen, chooses, "{name}: {:?}", log.decided);
     }
 }
+
+/// It has used 4 ms instead of 2 by the tick, so it is throttled until 15 ms. It is in the fair class then, and the timer takes nothing off
+/// it. With new parameters at 16 ms it is throttled still and stands on no queue. It runs on, nobody accounts that, and a fair task that wakes
+/// asks for no schedule(): 14 ms are on its account for good. Up to v4.12 it begins anew.
+#[test]
+fn who_is_in_another_class_as_its_timer_fires_stays_throttled() {
+    for (name, stays) in [("v4.12", false), ("v4.20", true), ("v6.1", true), ("v6.12", true), ("v6.18", true)] {
+        let mut set = TaskSet::default();
+        let task = set.task("back", vec![work(HOG)]);
+        with(&mut set, task, dl(2_000, 15_000));
+        set.at(6 * MS, Change::Policy { task, policy: Policy::Normal });
+        set.at(16 * MS, Change::Policy { task, policy: dl(17_000, 140_000) });
+        let other = set.task("other", vec![sleep(40 * MS), work(HOG)]);
+        let mut simulation = simulation(set, 1, 250, profile(name), 1000);
+        run_to(&mut simulation, 900_000);
+        let ran = |task| simulation.sched().se(task).sum_exec_runtime;
+        assert_eq!((ran(task), ran(other)) == (14 * MS, 0), stays, "{name}: {} and {} ns", ran(task), ran(other));
+    }
+}

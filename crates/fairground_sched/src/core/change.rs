@@ -19,6 +19,10 @@ impl Sched {
         if !self.is_fair(task) {
             // It counts when the task is a fair one again, but the clock may be read.
             let changes = std::mem::replace(&mut self.tasks[task].nice, nice) != nice;
+            if self.tasks[task].state == TaskState::New {
+                // One that is not born yet has the weight of what it is born with, as from a parent that is so nice.
+                self.reweight_task(task);
+            }
             if changes && self.profile.nice_clock == NiceClock::Read {
                 self.update_clock_of(cx, task);
             }

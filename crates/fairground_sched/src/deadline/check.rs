@@ -64,7 +64,9 @@ impl Sched {
         hold(!row.dl.on_list || row.dl.runtime >= 0, || format!("{task:?} is queued without runtime: {} ns", row.dl.runtime))?;
         hold(!row.dl.throttled || !row.dl.on_list, || format!("{task:?} is throttled and queued"))?;
         let waits = row.dl.throttled && row.state.is_on_rq();
-        hold(!waits || row.dl.timer.is_some(), || format!("{task:?} is throttled and no timer will replenish it"))?;
+        hold(!waits || row.dl.timer.is_some() || row.dl.forgotten, || {
+            format!("{task:?} is throttled and no timer will replenish it")
+        })?;
         let se = &self.ses[row.se];
         hold(!se.on_rq && !se.sched_delayed && !row.rt.is_on_list(), || {
             format!("{task:?} is a deadline task, and queued among others")

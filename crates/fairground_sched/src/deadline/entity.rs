@@ -41,6 +41,8 @@ pub(crate) struct DlEntity {
     pub(super) deadline: u64,
     /// It has no runtime, and waits for the timer.
     pub(super) throttled: bool,
+    /// That timer fired while its task was in another class: nothing replenishes it until it is throttled anew.
+    pub(super) forgotten: bool,
     /// It gave its runtime away.
     pub(super) yielded: bool,
     /// It sleeps, and its 0-lag time is yet to come.

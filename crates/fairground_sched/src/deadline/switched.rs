@@ -28,7 +28,8 @@ impl Sched {
 
     /// A task has left the class. Its share is free at its 0-lag time. That of one that slept through it already is never given
     /// back: kernels look at the timer only. Its timer goes on: if it comes back before, it is throttled still, and goes on with its
-    /// runtime and deadline. Who waits for one which runs, and has become less urgent by that as a real-time task, waits for the next
+    /// runtime and deadline. If it comes back after, it is throttled still from v4.13 on, and
+    /// nothing replenishes it. Who waits for one which runs, and has become less urgent by that as a real-time task, waits for the next
     /// reschedule: nobody asks for one.
     ///
     /// Kernel: deadline.c switched_from_dl(), v4.12–

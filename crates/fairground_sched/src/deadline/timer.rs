@@ -4,7 +4,7 @@ use super::queue::Comes;
 use super::{DlRq, DlSe, DlTimer};
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
-use crate::seam::FairServerIdle;
+use crate::seam::{DlBandwidth, FairServerIdle};
 use fairground_model::Reason;
 use fairground_stdx::Instant;
 
@@ -46,7 +46,10 @@ impl Sched {
     pub(super) fn arm_dl_timer(&mut self, cx: &mut Ctx<'_, '_>, timer: DlTimer, after_ns: u64) {
         let at = Instant::from_ns(cx.clock().ns().saturating_add(after_ns).min(Instant::MAX.ns()));
         match timer {
-            DlTimer::Replenish(se) => self.dl_mut(se).timer = Some(at),
+            DlTimer::Replenish(se) => {
+                let entity = self.dl_mut(se);
+                (entity.timer, entity.forgotten) = (Some(at), false);
+            }
             DlTimer::ZeroLag(se) => self.dl_mut(se).zero_lag = Some(at),
         }
         request(cx, timer, Some(at));
@@ -81,8 +84,11 @@ impl Sched {
         let cpu = self.dl_cpu(se);
         self.count_rq_lock(cx, cpu);
         if matches!(se, DlSe::Task(task) if !self.is_dl(task)) {
-            // If it comes back it begins anew.
-            self.dl_mut(se).throttled = false;
+            // Kernels with 0-lag timers leave the mark, and nothing takes it away: if the task comes back it stands on no queue.
+            match self.profile.dl_bandwidth {
+                DlBandwidth::WallTime => self.dl_mut(se).throttled = false,
+                DlBandwidth::Grub | DlBandwidth::GrubOfLimit => self.dl_mut(se).forgotten = true,
+            }
             return;
         }
         if !self.dl(se).throttled || self.dl(se).dl_runtime == 0 {

@@ -1,16 +1,14 @@
 //! What the core calls: a task becomes runnable, stops being so, gets the CPU, loses it, moves.
 
-use super::level::Level;
 use super::{DequeueFlags, EnqueueFlags};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::group::Tell;
 use crate::sched::load_weight;
-use crate::seam::TickPreempt;
 use crate::seam::{FirstSet, IdlePolicyLoad, MigrateDetach, ProtectionSet};
 use crate::task::TaskState;
 use fairground_model::Policy;
-use fairground_stdx::{CpuId, Ns, SeId, TaskId};
+use fairground_stdx::{CpuId, SeId, TaskId};
 
 /// Why an entity is set to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,6 +79,7 @@ impl Sched {
         let mut level = Some(self.tasks[task].se);
         while let Some(se) = level {
             self.set_next_entity(cx, se, how);
+            self.ask_at_set_next(cx, self.ses[se].cfs_rq);
             level = self.ses[se].parent;
         }
         self.charge_at_set_next(cx, task, self.rqs[self.tasks[task].cpu].cfs);
@@ -132,8 +131,7 @@ impl Sched {
     fn put_prev_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
         let cfs_rq = self.ses[se].cfs_rq;
         if self.ses[se].on_rq {
-            let ran = self.level(se).account_before_put(cx);
-            self.account_cfs_rq_runtime(cx, cfs_rq, ran);
+            self.update_curr(cx, cfs_rq);
         }
         self.check_cfs_rq_runtime(cx, cfs_rq);
         if self.ses[se].on_rq {
@@ -224,17 +222,5 @@ impl Sched {
     /// The entity of a task.
     pub(crate) fn se_of(&self, task: TaskId) -> SeId {
         self.tasks[task].se
-    }
-}
-
-impl Level<'_> {
-    /// Accounts the entity, which has run, for the last time.
-    #[inline]
-    fn account_before_put(&mut self, cx: &mut Ctx<'_, '_>) -> Ns {
-        match self.profile.tick_preempt {
-            TickPreempt::CfsSlice | TickPreempt::AlignRightmost => self.account(cx),
-            // Whether that ends its turn does not matter any more: the CPU has picked.
-            TickPreempt::Deadline => self.account_request(cx).0,
-        }
     }
 }

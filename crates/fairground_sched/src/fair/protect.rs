@@ -61,10 +61,23 @@ impl SchedEntity {
         }
     }
 
-    /// Stores its lag, likewise.
+    /// Stores the lag of one that is queued and gets another weight. Where the mark is a deadline that is an interim result, and the mark stays.
+    ///
+    /// Kernel: fair.c reweight_eevdf(), v6.6–
+    pub(super) fn set_interim_lag(&mut self, rule: Protection, vlag: i64) {
+        match rule {
+            Protection::DeadlineMark => self.vlag = vlag,
+            _ => self.set_vlag(rule, vlag),
+        }
+    }
+
+    /// Stores its lag, likewise. A mark that is a deadline lies there, too, so who leaves its queue has none: it may come back before it is
+    /// picked, with the same deadline.
+    ///
+    /// Kernel: fair.c update_entity_lag(), with sched.h struct sched_entity, where both are vlag, v6.6–v6.18
     pub(super) fn set_vlag(&mut self, rule: Protection, vlag: i64) {
         self.vlag = vlag;
-        if rule == Protection::VprotInLag {
+        if matches!(rule, Protection::DeadlineMark | Protection::VprotInLag) {
             self.vprot = Vruntime(vlag as u64);
         }
     }

@@ -49,11 +49,11 @@ impl Sched {
         }
     }
 
-    /// Whether the virtual time of a task that leaves the class, or has come back, is relative to its queue by other means, or never
-    /// is: it was taken off the queue, has never run for any time, or was woken onto another CPU that has not queued it yet.
+    /// Whether the virtual time of a task that leaves the class or its group, or has come back, is relative to its queue by other means,
+    /// or never is: it was taken off the queue, has never run for any time, or was woken onto another CPU that has not queued it yet.
     ///
     /// Kernel: fair.c vruntime_normalized(), v4.12–v6.5
-    fn vruntime_normalized(&self, task: TaskId, queued: bool) -> bool {
+    pub(super) fn vruntime_normalized(&self, task: TaskId, queued: bool) -> bool {
         let row = &self.tasks[task];
         let on_its_way = row.state == TaskState::Waking && row.sched_remote_wakeup && self.rqs[row.cpu].wake_list.contains(&task);
         let has_not_run = self.ses[row.se].sum_exec_runtime == 0;

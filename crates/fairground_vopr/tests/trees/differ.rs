@@ -307,10 +307,10 @@ const OPEN: &[Row] = &[
     ("6.1", Told::Asymmetric, 40, &[]),
     ("6.1", Told::Energy, 40, &[]),
     ("6.18", Told::Tasks, 40, &[]),
-    ("6.18", Told::Groups, 40, &[(18, "load_avg")]),
+    ("6.18", Told::Groups, 40, &[]),
     ("6.18", Told::Quotas, 40, &[]),
-    ("6.18", Told::Clamps, 40, &[(18, "load_avg")]),
-    ("6.18", Told::Exec, 40, &[(18, "load_avg")]),
+    ("6.18", Told::Clamps, 40, &[]),
+    ("6.18", Told::Exec, 40, &[]),
     ("6.18", Told::RealTime, 40, &[]),
     ("6.18", Told::Deadline, 40, &[]),
     ("6.18", Told::Schedutil, 40, &[]),
@@ -383,6 +383,22 @@ const MENDED: &[(&str, Told, &[u64])] = &[
     // A queue that is throttled within the pick; pulls after stoppers; tasks that never ran; no balance for a throttled real-time task.
     ("6.1", Told::Quotas, &[16, 58, 72]),
     ("6.1", Told::RealTime, &[72, 124, 165, 178]),
+    // Groups that are put down, marks that lie in the lag, queues on the list of those to age.
+    ("6.12", Told::Groups, &[204, 360, 371, 585, 639, 873]),
+    ("6.18", Told::Groups, &[18]),
+    ("6.18", Told::Clamps, &[18]),
+    ("6.18", Told::Exec, &[18]),
+    // Who has never run goes to another group.
+    ("6.1", Told::Groups, &[282, 418]),
+    // Two frequencies of one call.
+    ("6.12", Told::Energy, &[226, 237]),
+    // Queues that are set ask for quota.
+    ("6.12", Told::Quotas, &[598, 929]),
+    // Nice values of who is not born yet; when wakers have turned last.
+    ("6.12", Told::RealTime, &[327, 360, 439, 478, 822, 937, 964]),
+    ("6.1", Told::RealTime, &[360]),
+    // Throttled tasks whose timer fires in another class.
+    ("6.12", Told::Deadline, &[392, 430]),
 ];
 
 #[test]

@@ -285,6 +285,28 @@ fg_s64 fg_set_domain(u32 cpu, u32 level, u64 last_balance, fg_s64 nr_idle_scan)
 	return 0;
 }
 
+#ifdef CONFIG_FAIR_GROUP_SCHED
+/*
+ * A group that is made puts the queue above it on each CPU's list of queues to age. The first balance takes those off
+ * again that have nothing, which a kernel makes long before a run. What stayed would come before the run's own queues.
+ */
+static void fg_leave_leaves(struct rq *rq)
+{
+	struct cfs_rq *queue, *next;
+
+	list_for_each_entry_safe(queue, next, &rq->leaf_cfs_rq_list, leaf_cfs_rq_list) {
+		/* What a group left in its sum as it was made is far below 1 of an average. */
+		if (queue->load.weight || queue->avg.load_avg || queue->tg_load_avg_contrib)
+			continue;
+		list_del(&queue->leaf_cfs_rq_list);
+		queue->on_list = 0;
+	}
+	rq->tmp_alone_branch = &rq->leaf_cfs_rq_list;
+}
+#else
+static void fg_leave_leaves(struct rq *rq) {}
+#endif
+
 /* A run begins long after the boot, and finds every CPU as if it had gone idle then. */
 fg_s64 fg_set_idle_since(u32 cpu, u64 ns);
 fg_s64 fg_set_idle_since(u32 cpu, u64 ns)
@@ -292,6 +314,7 @@ fg_s64 fg_set_idle_since(u32 cpu, u64 ns)
 	if (cpu >= fg_cpus)
 		return -EINVAL;
 	cpu_rq(cpu)->idle_stamp = ns;
+	fg_leave_leaves(cpu_rq(cpu));
 	/*
 	 * A CPU on which nothing has been queued yet would hand on "never" to a task that is moved there. One that was used
 	 * in the boot would have a period end with the first task, and schedutil look before that task counts. Groups that were

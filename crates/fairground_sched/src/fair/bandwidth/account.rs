@@ -83,6 +83,17 @@ impl Sched {
         self.cfs_rqs[queue].curr.is_some_and(|se| self.ses[se].on_rq)
     }
 
+    /// All levels of a task are set, and `queue` is one: it asks for a slice if it has nothing. That one below it was throttled as the task
+    /// came does not matter, so it may never have been asked for.
+    ///
+    /// Kernel: fair.c set_next_task_fair(), set_curr_task_fair() before v5.4, v4.12–v7.1
+    #[inline]
+    pub(crate) fn ask_at_set_next(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
+        if self.profile.throttle_at != ThrottleAt::Charge && self.cfs_bandwidth_used() {
+            self.charge(cx, queue, Ns::ZERO);
+        }
+    }
+
     /// Checks the accounts of the levels that are set as a task is put on the CPU, up to `highest`: if one has nothing left, the task
     /// will stop on its way to user mode. Groups in which the last task was too go on, and are not looked at above the level on which
     /// both part: where one of them is throttled the next task is not marked, at no later charge either.

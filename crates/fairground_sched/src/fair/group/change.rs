@@ -89,7 +89,7 @@ impl Sched {
         let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
         // A task that is being woken and has left its CPU: its load and its place in virtual time belong to no queue.
         let belongs_nowhere = self.pelt_se[se].last_update_time == 0;
-        let absolute = !self.profile.place.keeps_lag() && !queued && !belongs_nowhere;
+        let absolute = !belongs_nowhere && !self.vruntime_normalized(task, queued);
         let old = self.ses[se].cfs_rq;
         if absolute {
             // A sleeper must not carry a long past, or a far future, to a queue with another virtual time.

@@ -39,7 +39,7 @@ impl Sched {
             Reweight::AroundAverage | Reweight::WithProtection => {
                 let average = self.settled_average(cfs_rq);
                 let vlag = self.entity_lag(cx, cfs_rq, se, average);
-                self.ses[se].set_vlag(self.profile.protection, vlag);
+                self.ses[se].set_interim_lag(self.profile.protection, vlag);
                 if !is_curr {
                     self.level(se).dequeue_from_order();
                     self.waiting_changed(cfs_rq);

@@ -14,8 +14,8 @@ use fairground_stdx::{CpuId, TaskId};
 pub(crate) struct WakeeFlips {
     pub(crate) last: Option<TaskId>,
     pub(crate) flips: u32,
-    /// jiffies of the last halving.
-    pub(crate) decay_ts: u64,
+    /// jiffies of the last halving. `None`: it was before the run, longer ago than a second, as of who has woken nobody yet.
+    pub(crate) decay_ts: Option<u64>,
 }
 
 impl WakeeFlips {
@@ -23,7 +23,7 @@ impl WakeeFlips {
     pub(super) fn record(&mut self, wakee: TaskId, decay_due: bool, jiffies: u64) {
         if decay_due {
             self.flips >>= 1;
-            self.decay_ts = jiffies;
+            self.decay_ts = Some(jiffies);
         }
         if self.last != Some(wakee) {
             self.last = Some(wakee);
@@ -53,7 +53,8 @@ impl Sched {
             Some(task) => &mut self.tasks[task].wakees,
             None => &mut self.rqs[cx.cpu].lb.idle_wakees,
         };
-        let decay_due = cx.jiffies.saturating_sub(waker.decay_ts).saturating_mul(tick) > NSEC_PER_SEC + tick / 2;
+        let long_ago = |ts| cx.jiffies.saturating_sub(ts).saturating_mul(tick) > NSEC_PER_SEC + tick / 2;
+        let decay_due = waker.decay_ts.is_none_or(long_ago);
         waker.record(wakee, decay_due, cx.jiffies);
     }
 

@@ -4,8 +4,8 @@ use super::bench::{Bench, CPU, MS};
 use crate::Profile;
 use crate::core::Arrival;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use fairground_model::{Policy, PrevState, RtPriority};
-use fairground_stdx::{Instant, Ns, TaskId, TgId, Vruntime};
+use fairground_model::{Policy, PrevState, RtPriority, TaskSpec};
+use fairground_stdx::{CpuMask, Instant, Ns, ProgramId, TaskId, TgId, Vruntime};
 
 fn bench(kernel: &str, cpus: usize) -> Bench {
     Bench::with_cpus(Profile::parse(kernel).unwrap(), cpus)
@@ -380,5 +380,22 @@ fn a_new_nice_value_of_a_real_time_task_reads_the_clock_of_its_cpu() {
             bench.sched.rqs[CPU].clocks.clock > before
         };
         assert_eq!([read(20, 5), read(21, 5), read(22, -5)], [reads, false, reads], "{kernel}");
+    }
+}
+
+/// Who is not born yet has the weight and the load of the nice value that it will be born with, whatever its class: there is nothing that
+/// could come later. 15 is the weight of nice 19, in units of 1024 for nice 0.
+#[test]
+fn a_new_nice_value_counts_at_once_for_who_is_not_born_yet() {
+    for kernel in ["v4.12", "v6.1", "v6.12", "v7.2"] {
+        let mut bench = bench(kernel, 1);
+        for policy in [Policy::Normal, Policy::Fifo(RtPriority::new(1).unwrap())] {
+            let mut spec = TaskSpec::new("task", ProgramId::new(0));
+            spec.policy = policy;
+            let task = bench.sched.add_task(&spec, CpuMask::only(CPU));
+            bench.call(|sched, cx| sched.set_user_nice(cx, task, 19));
+            let load = bench.sched.profile.scale_load_down.apply(bench.sched.se(task).load.weight());
+            assert_eq!((load, bench.sched.se_avg(task).load_avg), (15, 15), "{kernel} {policy:?}");
+        }
     }
 }

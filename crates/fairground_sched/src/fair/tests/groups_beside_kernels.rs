@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, CPU, MS};
 use crate::Profile;
-use crate::fair::DequeueFlags;
+use crate::fair::{DequeueFlags, EnqueueFlags};
 use fairground_model::{CpuMax, Policy, PrevState, TaskSpec};
 use fairground_stdx::{CfsRqId, CpuId, CpuMask, Instant, Ns, ProgramId, SeId, TaskId, TgId, Vruntime};
 
@@ -338,5 +338,74 @@ fn zero_follows_a_newcomer_that_is_heavier_than_the_queue_in_v7_2() {
         assert!(bench.sched.ses[se].vruntime.since(average) < -1000, "{kernel}");
         let zero = bench.sched.cfs_rqs[root].min_vruntime;
         assert_eq!(zero, if follows { bench.sched.ses[se].vruntime } else { average }, "{kernel}");
+    }
+}
+
+/// A task of a group sleeps without ever having run for any time and goes to another group: its virtual time was never made relative to a
+/// queue, so it stays as it is, however far apart both queues are. From v6.6 on there is lag instead.
+#[test]
+fn who_has_never_run_keeps_its_virtual_time_in_another_group() {
+    for (kernel, ran_ns, kept) in [("v4.12", 0, true), ("v5.10", 0, true), ("v6.1", 0, true), ("v6.1", 1, false)] {
+        let mut bench = bench(kernel, 1);
+        let groups = [bench.group(None, 1024), bench.group(None, 1024)];
+        let task = bench.queued_in(Some(groups[0]));
+        bench.schedule();
+        bench.leaves(ran_ns, PrevState::Sleeping);
+        let (queue, _) = bench.on(groups[1], CPU);
+        bench.sched.cfs_rqs[queue].min_vruntime = Vruntime(1 << 40);
+        let before = bench.vruntime(task);
+        bench.call(|sched, cx| sched.sched_move_task(cx, task, Some(groups[1])));
+        assert_eq!(bench.vruntime(task) == before, kept, "{kernel}");
+    }
+}
+
+/// A task asks for its policy again while another one of its group waits. Its group, which is put down and stays queued, is accounted for
+/// that, and has used up its request: the CPU is to choose again.
+#[test]
+fn a_group_that_is_put_down_may_end_its_turn() {
+    for kernel in ["v6.12", "v6.18", "v7.2"] {
+        let mut bench = bench(kernel, 1);
+        let group = bench.group(None, 1024);
+        let tasks = [bench.queued_in(Some(group)), bench.queued_in(Some(group))];
+        bench.queued_in(None);
+        let (_, se) = bench.on(group, CPU);
+        let mut runs = bench.schedule();
+        while !tasks.contains(&runs) {
+            bench.leaves(0, PrevState::Dead);
+            bench.queued_in(None);
+            runs = bench.sched.rq(CPU).curr.unwrap();
+        }
+        // The task is within the half of its request that a new one has; its group has used its own.
+        bench.sched.ses[se].deadline = bench.sched.ses[se].vruntime.plus(1);
+        let rq = &mut bench.sched.rqs[CPU];
+        (rq.need_resched, rq.need_resched_lazy) = (false, false);
+        bench.now = Instant::from_ns(bench.now.ns() + MS / 4);
+        bench.call(|sched, cx| sched.sched_setscheduler(cx, runs, Policy::Normal)).unwrap();
+        let rq = bench.sched.rq(CPU);
+        assert!(rq.need_resched || rq.need_resched_lazy, "{kernel}");
+    }
+}
+
+/// The mark of a picked entity lies where its lag does. A group leaves with its only task and comes back with another one within a newidle
+/// balance, with the deadline that it had. It was not picked anew, and is not protected. From v6.17 on the mark is no deadline.
+#[test]
+fn who_left_its_queue_has_lost_the_mark() {
+    for kernel in ["v6.6", "v6.12", "v6.14"] {
+        let mut bench = bench(kernel, 1);
+        let group = bench.group(None, 1024);
+        let task = bench.queued_in(Some(group));
+        let (queue, se) = bench.on(group, CPU);
+        bench.schedule();
+        let root = bench.sched.ses[se].cfs_rq;
+        assert!(bench.sched.ses[se].has_deadline_mark(), "{kernel}");
+        let deadline = bench.sched.ses[se].deadline;
+        bench.call(|sched, cx| {
+            sched.update_rq_clock(cx, CPU);
+            sched.dequeue_task(cx, task, DequeueFlags::SAVE);
+            sched.enqueue_task(cx, task, EnqueueFlags::RESTORE);
+        });
+        assert_eq!((bench.sched.cfs_rqs[root].curr, bench.sched.cfs_rqs[queue].nr_running), (Some(se), 1), "{kernel}");
+        bench.sched.ses[se].deadline = deadline;
+        assert!(!bench.sched.ses[se].has_deadline_mark(), "{kernel}");
     }
 }

@@ -177,3 +177,30 @@ fn a_pick_that_throttles_a_queue_begins_the_slices_of_all_levels_up_to_v6_11() {
         assert_eq!(entity.prev_sum_exec_runtime == entity.sum_exec_runtime, anew, "{kernel}");
     }
 }
+
+/// A running task comes to a group whose queue is throttled at once, so the group above is not reached as it is queued. It is as the task
+/// is set to go on: its queue takes a slice of 5 ms of the pool. v7.2 throttles at charges, and asks there.
+#[test]
+fn a_task_that_is_set_has_all_levels_ask_for_quota() {
+    for kernel in ["v4.12", "v5.10", "v6.1", "v6.6", "v6.12"] {
+        let mut bench = bench(kernel, 1);
+        let upper = bench.group(None, 1024);
+        let lower = bench.group(Some(upper), 1024);
+        let limit = CpuMax { quota: Some(Ns(20 * MS)), period: Ns(100 * MS), burst: Ns::ZERO };
+        for group in [upper, lower] {
+            bench.call(|sched, cx| sched.tg_set_cfs_bandwidth(cx, group, limit));
+        }
+        let task = bench.normal(0);
+        bench.schedule();
+        bench.sched.group_queue(Some(lower), CPU);
+        for (group, left) in [(lower, 0), (upper, 20 * MS)] {
+            let pool = bench.sched.pool(group).unwrap();
+            pool.runtime = left;
+            pool.reset(CPU, 0);
+        }
+        bench.call(|sched, cx| sched.sched_move_task(cx, task, Some(lower)));
+        let (queue, _) = bench.sched.group_on(lower, CPU).unwrap();
+        assert!(bench.sched.cfs_rq_throttled(queue), "{kernel}");
+        assert_eq!(bench.sched.pool(upper).unwrap().runtime, 15 * MS, "{kernel}");
+    }
+}

@@ -219,14 +219,14 @@ fn wake_affine_of_v4_12_always_pulls_within_a_cache() {
 fn a_wake_up_is_wide_if_both_flip_counts_reach_the_cache_size() {
     assert!(is_wide(16, 256, 16) && is_wide(256, 16, 16));
     assert!(!is_wide(15, 10_000, 16) && !is_wide(16, 255, 16));
-    let mut flips = WakeeFlips { last: None, flips: 8, decay_ts: 0 };
+    let mut flips = WakeeFlips { last: None, flips: 8, decay_ts: Some(0) };
     let (one, other) = (TaskId::new(1), TaskId::new(2));
     flips.record(one, false, 1_000);
-    assert_eq!((flips.flips, flips.decay_ts), (9, 0));
+    assert_eq!((flips.flips, flips.decay_ts), (9, Some(0)));
     flips.record(one, true, 1_001);
-    assert_eq!((flips.flips, flips.decay_ts), (4, 1_001));
+    assert_eq!((flips.flips, flips.decay_ts), (4, Some(1_001)));
     flips.record(other, false, 1_002);
-    assert_eq!((flips.flips, flips.decay_ts), (5, 1_001));
+    assert_eq!((flips.flips, flips.decay_ts), (5, Some(1_001)));
 }
 
 /// Flips are halved once when more than HZ jiffies have passed, however many more.
@@ -237,11 +237,27 @@ fn wakee_flips_are_halved_once_after_a_second() {
     for (passed, flips) in [(1_000, 8), (1_001, 4), (9_000, 4)] {
         let mut machine = TestMachine::new("v6.1", flat8());
         let (waker, wakee) = (machine.running(0), machine.sleeper(1));
-        machine.sched.tasks[waker].wakees = WakeeFlips { last: Some(wakee), flips: 8, decay_ts: machine.jiffies };
+        machine.sched.tasks[waker].wakees = WakeeFlips { last: Some(wakee), flips: 8, decay_ts: Some(machine.jiffies) };
         machine.jiffies += passed;
         machine.on(0, |sched, cx| sched.record_wakee(cx, wakee));
         assert_eq!(machine.sched.tasks[waker].wakees.flips, flips, "{passed}");
     }
+}
+
+/// The second of who has woken nobody yet begins with its first wake-up, wherever that is in the run.
+#[test]
+fn the_first_wake_up_begins_the_second_of_a_waker() {
+    let mut machine = TestMachine::new("v6.1", flat8());
+    let (waker, wakee) = (machine.running(0), machine.sleeper(1));
+    machine.jiffies = 800;
+    machine.on(0, |sched, cx| sched.record_wakee(cx, wakee));
+    machine.sched.tasks[waker].wakees.flips = 8;
+    let mut flips_at = |jiffies| {
+        machine.jiffies = jiffies;
+        machine.on(0, |sched, cx| sched.record_wakee(cx, wakee));
+        machine.sched.tasks[waker].wakees.flips
+    };
+    assert_eq!([flips_at(1_001), flips_at(1_800), flips_at(1_801)], [8, 8, 4]);
 }
 
 /// An interrupt that finds a CPU idle wakes in the name of its idle task.
