@@ -7,12 +7,13 @@
 //! A case may cost at most [`MARGIN_PER_MILLE`] more than its row. A commit that costs more on purpose measures the table
 //! anew and says why: `cargo xtask instructions --write --why "…"`.
 
+use crate::callgrind;
 use crate::steps::cargo;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// The table, relative to the root of the workspace.
-const TABLE: &str = "crates/fairground_bench/instructions.csv";
+pub(crate) const TABLE: &str = "crates/fairground_bench/instructions.csv";
 /// Its first line.
 const HEADER: &str = "case,instructions per event,why";
 /// By how much a case may exceed its row. Another order of the same functions in memory changes up to 1 %.
@@ -172,7 +173,7 @@ fn parse(text: &str) -> Result<Vec<Row>, String> {
 }
 
 /// Builds the benchmark and returns the path of its program.
-fn bench(root: &Path) -> Result<String, String> {
+pub(crate) fn bench(root: &Path) -> Result<String, String> {
     let mut command = cargo(root);
     command.args(["bench", "--package", "fairground_bench", "--bench", "speed", "--no-run", "--message-format=json"]);
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| format!("cargo bench: {error}"))?;
@@ -186,33 +187,13 @@ fn instructions_per_event(bench: &str, case: &Case) -> Result<u64, String> {
     // Both lengths at once: the counts do not depend on what else runs.
     let counts = std::thread::scope(|scope| {
         case.ms
-            .map(|ms| scope.spawn(move || count(bench, case.name, ms)))
+            .map(|ms| scope.spawn(move || callgrind::count(&[bench.into()], case.name, ms)))
             .map(|thread| thread.join().unwrap_or_else(|_| Err("a count did not end".into())))
     });
     let [short, long] = counts;
     let ((short_instructions, short_events), (long_instructions, long_events)) = (short?, long?);
-    per_event(short_instructions, short_events, long_instructions, long_events)
+    callgrind::per_event(short_instructions, short_events, long_instructions, long_events)
         .ok_or_else(|| format!("{}: the longer run has no more events than the shorter", case.name))
-}
-
-/// Instructions per event of the time by which one run is longer.
-fn per_event(short: u64, short_events: u64, long: u64, long_events: u64) -> Option<u64> {
-    long.checked_sub(short)?.checked_div(long_events.checked_sub(short_events)?)
-}
-
-/// Instructions and events of one run under callgrind.
-fn count(bench: &str, case: &str, ms: u64) -> Result<(u64, u64), String> {
-    let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", bench, case, &ms.to_string()]);
-    // What a program finds in its environment changes how many instructions its start takes.
-    let output = command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).output();
-    let output =
-        output.map_err(|error| format!("valgrind: {error} (it comes with the distribution: apt-get install valgrind)"))?;
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    let events = String::from_utf8_lossy(&output.stdout).trim().parse().ok();
-    let collected = errors.lines().find(|line| line.contains("Collected"));
-    let instructions = collected.and_then(|line| line.rsplit(' ').next()?.parse().ok());
-    instructions.zip(events).ok_or_else(|| format!("{case} under callgrind: {errors}"))
 }
 
 #[cfg(test)]
@@ -258,12 +239,6 @@ mod tests {
         assert_eq!(wish(&[]), Ok(Wish::Check));
         assert_eq!(wish(&["--write", "--why", "locks"]), Ok(Wish::Write { why: "locks".into() }));
         assert!(wish(&["--write"]).is_err() && wish(&["--write", "--why", " "]).is_err() && wish(&["--check"]).is_err());
-    }
-
-    #[test]
-    fn start_up_cancels() {
-        assert_eq!(per_event(1_000_100, 10, 1_002_100, 12), Some(1000));
-        assert_eq!(per_event(1_000_100, 10, 1_000_200, 10), None);
     }
 
     #[test]

@@ -4,12 +4,14 @@
 //! robots run is what a developer runs.
 
 mod book;
+mod callgrind;
 mod digests;
 mod dist;
 mod fidelity;
 mod instructions;
 mod kernel_sources;
 mod licences;
+mod peers;
 mod pictures;
 mod record;
 mod reproduce;
@@ -36,6 +38,7 @@ const TOOLS: &[Tool] = &[
     ),
     ("instructions", "counts what an event costs us and compares it with the table in the tree", instructions::run),
     ("book", "builds the documentation as a book with a search, by mdBook", book::run),
+    ("peers", "times other simulators on the work of two of our cases and writes docs/peers.md", peers::run),
     ("pictures", "draws the pictures of the documentation anew, by a headless Chromium", pictures::run),
     ("licences", "refuses what may not ship and writes docs/licences.md; with --check compares it", licences::run),
     ("dist", "makes what a release page holds: program, man pages, completions, checksums, list of parts", dist::run),
