@@ -144,12 +144,12 @@ fn reached(programs: &[Program], case: usize) -> Vec<Result<Reached, String>> {
             }
         }
     }
-    let counted = |((peer, program), best): ((&Peer, &Program), Result<(u64, f64), String>)| {
-        let (events, seconds) = best?;
-        let instructions = instructions_per_event(&program.clone()?, peer, case)?;
-        Ok(Reached { events, seconds, ms: peer.ms[case][0], instructions })
+    let counted = |at: usize| {
+        let (events, seconds) = best[at].clone()?;
+        let instructions = instructions_per_event(&programs[at].clone()?, &PEERS[at], case)?;
+        Ok(Reached { events, seconds, ms: PEERS[at].ms[case][0], instructions })
     };
-    PEERS.iter().zip(programs).zip(best).map(counted).collect()
+    (0..PEERS.len()).map(counted).collect()
 }
 
 fn instructions_per_event(program: &[OsString], peer: &Peer, case: usize) -> Result<u64, String> {
