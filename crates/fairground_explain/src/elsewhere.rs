@@ -102,7 +102,7 @@ impl Elsewhere {
 
     /// What was seen, until the task ran; CPUs in order of their numbers, without that where it waited at first.
     pub(super) fn found(self, sched: &Sched, waited_on: CpuId) -> (Vec<IdleCpu>, Option<Placement>) {
-        let allowed = sched.task(self.task).cpus_allowed;
+        let allowed = &sched.task(self.task).cpus_allowed;
         let rows = self.rows.iter().enumerate().filter_map(|(index, row)| {
             let (cpu, (first, total)) = (CpuId::from_index(index), (*row)?);
             let shares_cache = sched.topology().cpus_share_cache(cpu, waited_on);

@@ -7,7 +7,8 @@ use crate::policy::Policy;
 use crate::program::{COUNTERS, Instr, Mode, Program, REGS, RUN_REG_MAX, Reg, Test, TimerMode, Value, Word};
 use crate::util_clamp::UtilClamp;
 use fairground_stdx::{
-    CpuId, CpuMask, Id, IndexVec, Instant, LockId, MarkerId, Ns, PartId, PipeId, PoolId, RngStream, SockId, TaskId, TgId, WordId,
+    CpuId, CpuMask, Id, IndexVec, Instant, LockId, MarkerId, Ns, PartId, PipeId, PoolId, Rare, RngStream, SockId, TaskId, TgId,
+    Unused, WordId,
 };
 
 /// What a task wants next, with all numbers filled in: the engine knows nothing else of a program.
@@ -112,12 +113,20 @@ pub struct Surroundings<'a> {
     pub words: &'a mut IndexVec<WordId, u64>,
 }
 
+/// What a program counts. Few programs do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Counters([u64; COUNTERS]);
+
+impl Unused for Counters {
+    const UNUSED: &'static Counters = &Counters([0; COUNTERS]);
+}
+
 /// Where a task is in its program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Frame {
     pc: u32,
     regs: [u64; REGS],
-    counters: [u64; COUNTERS],
+    counters: Rare<Counters>,
     index: u32,
 }
 
@@ -295,7 +304,7 @@ impl Frame {
                 }
             }
             Instr::Repeat { counter, times, to } => {
-                let count = &mut self.counters[usize::from(counter)];
+                let count = &mut self.counters.0[usize::from(counter)];
                 *count += 1;
                 if *count < times {
                     self.pc = to;

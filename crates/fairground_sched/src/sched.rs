@@ -3,7 +3,7 @@
 use crate::core::{RqLines, SchedInfo, Warned};
 use crate::cpufreq::Cpufreq;
 use crate::ctx::SCHED_CLOCK_AT_START;
-use crate::deadline::{DlEntity, DlRoot, DlRq};
+use crate::deadline::{DlRoot, DlRq};
 use crate::fair::balance::{BalanceWork, GroupNode, GroupStats, Nohz};
 use crate::fair::bandwidth::Bandwidth;
 use crate::fair::group::TaskGroup;
@@ -21,8 +21,9 @@ use crate::uclamp::{Clamps, Uclamps};
 use fairground_model::features::FeatWrite;
 use fairground_model::{MachineView, Policy, RqStats, SisStats, TaskSpec};
 use fairground_stdx::{
-    CfsRqId, CpuId, CpuMask, DeadlineLine, IndexVec, Log2Histogram, Ns, RngStream, SdId, SeId, StreamKind, TaskId, TgId,
+    CfsRqId, CpuId, CpuMask, DeadlineLine, IndexVec, Log2Histogram, Ns, Rare, RngStream, SdId, SeId, StreamKind, TaskId, TgId,
 };
+use std::sync::Arc;
 
 /// The scheduler of a machine. One value: it can be cloned, compared and continued.
 #[derive(Clone)]
@@ -33,6 +34,8 @@ pub struct Sched {
     pub(crate) rqs: IndexVec<CpuId, Rq>,
     pub(crate) groups: IndexVec<TgId, TaskGroup>,
     pub(crate) tasks: IndexVec<TaskId, Task>,
+    /// The mask of CPUs that a task got last: most tasks get the same.
+    last_mask: Arc<CpuMask>,
     pub(crate) ses: IndexVec<SeId, SchedEntity>,
     pub(crate) pelt_se: IndexVec<SeId, SchedAvg>,
     pub(crate) cfs_rqs: IndexVec<CfsRqId, CfsRq>,
@@ -99,6 +102,7 @@ impl Sched {
             rqs: IndexVec::new(),
             groups: IndexVec::new(),
             tasks: IndexVec::new(),
+            last_mask: Arc::new(CpuMask::EMPTY),
             ses: IndexVec::new(),
             pelt_se: IndexVec::new(),
             cfs_rqs: IndexVec::new(),
@@ -205,6 +209,7 @@ impl Sched {
         if let Some(slice) = spec.slice.and_then(|slice| self.profile.task_slice.granted(slice)) {
             (self.ses[se].slice, self.ses[se].custom_slice) = (slice.0, true);
         }
+        let allowed = self.shared_mask(allowed);
         let task = self.tasks.push(Task {
             se,
             cpu,
@@ -216,7 +221,7 @@ impl Sched {
             sched_remote_wakeup: false,
             wakes_sync: false,
             policy: spec.policy.at_birth(),
-            asks_for: Some(spec.policy).filter(|policy| policy.deadline().is_some()),
+            asks_for: Some(spec.policy).filter(|policy| policy.deadline().is_some()).map(Box::new),
             nice: spec.nice,
             cpus_allowed: allowed,
             migration_pending: None,
@@ -229,12 +234,20 @@ impl Sched {
             mm: spec.mm,
             group_node: GroupNode::default(),
             rt: RtEntity::default(),
-            dl: DlEntity::default(),
+            dl: Rare::default(),
             sched_info: SchedInfo::default(),
         });
         self.add_task_clamps(spec.clamp);
         (self.ses[se].task, self.ses[se].parent) = (Some(task), self.cfs_rqs[queue].se);
         task
+    }
+
+    /// The mask to be kept by a task, shared with who got the same one just before.
+    pub(crate) fn shared_mask(&mut self, cpus: CpuMask) -> Arc<CpuMask> {
+        if *self.last_mask != cpus {
+            self.last_mask = Arc::new(cpus);
+        }
+        Arc::clone(&self.last_mask)
     }
 
     /// Switches a feature, as a write to the kernel's debugfs does.

@@ -6,7 +6,8 @@ use crate::fair::WakeeFlips;
 use crate::fair::balance::GroupNode;
 use crate::rt::RtEntity;
 use fairground_model::{Policy, PrevState};
-use fairground_stdx::{CpuId, CpuMask, SeId, TaskId, TgId};
+use fairground_stdx::{CpuId, CpuMask, Rare, SeId, TaskId, TgId};
+use std::sync::Arc;
 
 /// Where a task is. Each task is in exactly one state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,11 +67,11 @@ pub struct Task {
     /// Its policy.
     pub policy: Policy,
     /// The deadline policy that it asks for as soon as it is queued for the first time. Nobody is born with one.
-    pub(crate) asks_for: Option<Policy>,
+    pub(crate) asks_for: Option<Box<Policy>>,
     /// Its nice value.
     pub nice: i8,
-    /// The CPUs of the machine that it may use, at least one.
-    pub cpus_allowed: CpuMask,
+    /// The CPUs of the machine that it may use, at least one. Tasks that may use the same ones share the mask.
+    pub cpus_allowed: Arc<CpuMask>,
     /// The CPU it must be moved to at its next schedule(), because its affinity changed.
     pub(crate) migration_pending: Option<CpuId>,
     /// It is to leave its queue before it returns to user mode.
@@ -94,7 +95,7 @@ pub struct Task {
     /// What the real-time class keeps of it.
     pub(crate) rt: RtEntity,
     /// What the deadline class keeps of it.
-    pub(crate) dl: DlEntity,
+    pub(crate) dl: Rare<DlEntity>,
 }
 
 impl Task {

@@ -33,6 +33,10 @@ impl<I: Id, T> IndexVec<I, T> {
     pub fn reserve(&mut self, rows: usize) {
         self.raw.reserve_exact(rows);
     }
+    /// For how many rows there is room.
+    pub fn capacity(&self) -> usize {
+        self.raw.capacity()
+    }
     /// Appends equal rows until there are `len`, if there are fewer.
     pub fn extend_to(&mut self, len: usize, row: T)
     where

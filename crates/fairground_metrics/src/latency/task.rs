@@ -57,6 +57,49 @@ impl Latencies {
     }
 }
 
+/// Wake-up latencies of a task. Tens of thousands of tasks may wake up once and run from then on: one value has no memory of its own.
+#[derive(Clone, Debug, Default)]
+enum Latency {
+    #[default]
+    None,
+    One(u64),
+    Many(Box<Latencies>),
+}
+
+impl Latency {
+    #[inline]
+    fn record(&mut self, value: u64) {
+        match self {
+            Latency::Many(latencies) => latencies.record(value),
+            Latency::None => *self = Latency::One(value),
+            Latency::One(first) => {
+                let mut latencies = Box::<Latencies>::default();
+                latencies.record(*first);
+                latencies.record(value);
+                *self = Latency::Many(latencies);
+            }
+        }
+    }
+    fn len(&self) -> u64 {
+        match self {
+            Latency::None => 0,
+            Latency::One(_) => 1,
+            Latency::Many(latencies) => latencies.len(),
+        }
+    }
+    fn into_histogram(self) -> Histogram {
+        match self {
+            Latency::Many(latencies) => latencies.into_histogram(),
+            Latency::None => Histogram::default(),
+            Latency::One(value) => {
+                let mut histogram = Histogram::default();
+                histogram.record(value);
+                histogram
+            }
+        }
+    }
+}
+
 /// What is counted for one task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TaskRow {
@@ -72,7 +115,7 @@ pub(super) struct TaskRow {
     voluntary: u64,
     involuntary: u64,
     pub(super) migrations: u64,
-    latency: Option<Box<Latencies>>,
+    latency: Latency,
 }
 
 impl TaskRow {
@@ -94,7 +137,7 @@ impl TaskRow {
         match self.doing {
             Doing::Woken(since) => {
                 let waited = self.waited(since, at.since(since));
-                self.latency.get_or_insert_default().record(waited);
+                self.latency.record(waited);
             }
             Doing::Preempted(since) => {
                 self.waited(since, at.since(since));
@@ -154,7 +197,7 @@ impl TaskRow {
             Doing::Woken(since) | Doing::Preempted(since) => Some(since),
             Doing::Nothing | Doing::Running(_) => None,
         };
-        let wakeups = self.latency.as_ref().map_or(0, |latencies| latencies.len());
+        let wakeups = self.latency.len();
         Waits { task, longest: self.longest, longest_later: self.longest_later, wakeups, waits_since }
     }
     /// The row as it is reported.
@@ -172,7 +215,7 @@ impl TaskRow {
             voluntary: self.voluntary,
             involuntary: self.involuntary,
             migrations: self.migrations,
-            latency: self.latency.map(|latencies| latencies.into_histogram()).unwrap_or_default(),
+            latency: self.latency.into_histogram(),
         }
     }
     /// Whether anything is known of the task.

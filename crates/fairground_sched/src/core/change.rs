@@ -161,11 +161,12 @@ impl Sched {
     /// Kernel: core.c __set_cpus_allowed_ptr(), do_set_cpus_allowed(), v4.12–
     pub fn set_cpus_allowed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, cpus: CpuMask) -> bool {
         let cpus = cpus.and(&CpuMask::first_n(self.rqs.len()));
-        let splits = self.is_dl(task) && !self.covers_root_domain(cx, cpus);
+        let splits = self.is_dl(task) && !self.covers_root_domain(cx, &cpus);
         if splits || !cpus.intersects(&cx.machine.online) {
             return false;
         }
-        if self.tasks[task].cpus_allowed != cpus {
+        if *self.tasks[task].cpus_allowed != cpus {
+            let cpus = self.shared_mask(cpus);
             self.change_off_queue(cx, task, |sched| sched.tasks[task].cpus_allowed = cpus);
             self.leave_forbidden_cpu(cx, task);
         }

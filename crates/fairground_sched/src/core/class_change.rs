@@ -30,7 +30,8 @@ impl Sched {
             // Its share is granted when it asks for that.
             self.note_policy(policy);
             let row = &mut self.tasks[task];
-            (row.policy, row.asks_for) = (policy.at_birth(), Some(policy).filter(|policy| policy.deadline().is_some()));
+            row.policy = policy.at_birth();
+            row.asks_for = Some(policy).filter(|policy| policy.deadline().is_some()).map(Box::new);
             self.reweight_task(task);
             return Ok(());
         }

@@ -93,7 +93,7 @@ impl Sched {
         assert!(self.tasks[task].state == TaskState::New, "invariant: a task is born once");
         self.tasks[task].state = TaskState::Asleep;
         if let Some(policy) = self.tasks[task].asks_for.take() {
-            (self.tasks[task].policy, self.tasks[task].dl) = (policy, DlEntity::new(policy));
+            (self.tasks[task].policy, *self.tasks[task].dl) = (*policy, DlEntity::new(*policy));
         }
         if !self.is_fair(task) {
             self.begin_detached(task);

@@ -323,7 +323,7 @@ mod tests {
         let bound = bench.task_on(cpu(6), "6");
         bench.offline(6).unwrap();
         bench.schedule(cpu(6));
-        assert_eq!((bench.sched.task(bound).cpu, bench.sched.task(bound).cpus_allowed), (cpu(0), cpus("0-7")));
+        assert_eq!((bench.sched.task(bound).cpu, *bench.sched.task(bound).cpus_allowed), (cpu(0), cpus("0-7")));
         assert!(bench.decisions.0.contains(&Reason::AffinityWidened));
     }
 
@@ -468,9 +468,9 @@ mod tests {
         let task = bench.task_on(cpu(0), "0-7");
         bench.offline(2).unwrap();
         assert!(!bench.call(cpu(0), |sched, cx| sched.set_cpus_allowed(cx, task, cpus("2"))), "EINVAL");
-        assert_eq!(bench.sched.task(task).cpus_allowed, cpus("0-7"));
+        assert_eq!(*bench.sched.task(task).cpus_allowed, cpus("0-7"));
         assert!(bench.call(cpu(0), |sched, cx| sched.set_cpus_allowed(cx, task, cpus("2-3"))));
-        assert_eq!((bench.sched.task(task).cpu, bench.sched.task(task).cpus_allowed), (cpu(3), cpus("2-3")));
+        assert_eq!((bench.sched.task(task).cpu, *bench.sched.task(task).cpus_allowed), (cpu(3), cpus("2-3")));
         bench.online(2);
         bench.offline(3).unwrap();
         bench.schedule(cpu(3));

@@ -145,7 +145,7 @@ impl Sched {
     pub(crate) fn dl_overflow(&mut self, cx: &Ctx<'_, '_>, task: TaskId, policy: Policy) -> Result<(), Refused> {
         let Some(params) = policy.deadline() else { return Ok(()) };
         self.profile.check_dl_params(&params)?;
-        if !self.covers_root_domain(cx, self.tasks[task].cpus_allowed) {
+        if !self.covers_root_domain(cx, &self.tasks[task].cpus_allowed) {
             return Err(Refused::Affinity);
         }
         let (limit, servers) = self.profile.dl_limit(cx.machine);
@@ -172,7 +172,7 @@ impl Sched {
     /// Kernel: core.c sched_fork(), sched_setattr(), v4.12–
     pub fn ask_for_deadline(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> Result<Option<Policy>, Refused> {
         match self.tasks[task].asks_for.take() {
-            Some(policy) => self.sched_setscheduler(cx, task, policy).map(|()| Some(policy)),
+            Some(policy) => self.sched_setscheduler(cx, task, *policy).map(|()| Some(*policy)),
             None => Ok(None),
         }
     }
@@ -183,7 +183,7 @@ impl Sched {
     }
 
     /// Whether a set of CPUs has all that are on line: a deadline task must be able to run on each.
-    pub(crate) fn covers_root_domain(&self, cx: &Ctx<'_, '_>, cpus: CpuMask) -> bool {
-        cx.machine.online.and(&cpus).weight() == cx.machine.online.weight()
+    pub(crate) fn covers_root_domain(&self, cx: &Ctx<'_, '_>, cpus: &CpuMask) -> bool {
+        cx.machine.online.and(cpus).weight() == cx.machine.online.weight()
     }
 }

@@ -9,7 +9,7 @@
 
 use crate::seam::FairServerWake;
 use fairground_model::{DlParams, Policy};
-use fairground_stdx::Instant;
+use fairground_stdx::{Instant, Unused};
 
 /// Shares of a CPU are in 2^-20.
 ///
@@ -24,7 +24,7 @@ pub(super) const DL_SCALE: u32 = 10;
 /// What the class keeps of a task, or of a server.
 ///
 /// Kernel: sched.h struct sched_dl_entity, v4.12–
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DlEntity {
     /// Runtime, relative deadline and period that it asked for, ns; all 0 = nothing.
     pub(super) dl_runtime: u64,
@@ -71,6 +71,41 @@ pub(crate) struct DlEntity {
     pub(super) timer: Option<Instant>,
     /// When the timer of its 0-lag time fires.
     pub(super) zero_lag: Option<Instant>,
+}
+
+impl Unused for DlEntity {
+    const UNUSED: &'static DlEntity = &DlEntity {
+        dl_runtime: 0,
+        dl_deadline: 0,
+        dl_period: 0,
+        dl_bw: 0,
+        dl_density: 0,
+        reclaim: false,
+        runtime: 0,
+        deadline: 0,
+        throttled: false,
+        forgotten: false,
+        yielded: false,
+        non_contending: false,
+        on_list: false,
+        defer: false,
+        defer_armed: false,
+        defer_running: false,
+        active: false,
+        defer_idle: false,
+        admitted: false,
+        per_cpu: 0,
+        counted: false,
+        contends: false,
+        timer: None,
+        zero_lag: None,
+    };
+}
+
+impl Default for DlEntity {
+    fn default() -> DlEntity {
+        *DlEntity::UNUSED
+    }
 }
 
 /// `runtime / period` in 2^-20, rounded down; 0 for an empty period.

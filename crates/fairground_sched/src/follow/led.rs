@@ -176,6 +176,6 @@ impl Sched {
 
     /// The CPUs that a task may use; where it goes the other core says.
     pub fn led_affinity(&mut self, task: TaskId, cpus: CpuMask) {
-        self.tasks[task].cpus_allowed = cpus.and(&CpuMask::first_n(self.rqs.len()));
+        self.tasks[task].cpus_allowed = self.shared_mask(cpus.and(&CpuMask::first_n(self.rqs.len())));
     }
 }

@@ -123,7 +123,9 @@ impl Sched {
     /// The row of a queue, with those of all queues before it.
     pub(super) fn throttled_queue(&mut self, queue: CfsRqId) -> &mut ThrottledQueue {
         if self.bandwidth.queues.len() <= queue.index() {
-            self.bandwidth.queues.extend_to(self.cfs_rqs.len(), ThrottledQueue::default());
+            let (len, more) = (self.cfs_rqs.len(), self.cfs_rqs.capacity() - self.bandwidth.queues.len());
+            self.bandwidth.queues.reserve(more);
+            self.bandwidth.queues.extend_to(len, ThrottledQueue::default());
         }
         &mut self.bandwidth.queues[queue]
     }

@@ -15,7 +15,7 @@ impl Sched {
         if let Some(found) = self.allowed_cpu_near(cx, cpu, task) {
             return found;
         }
-        let all = CpuMask::first_n(self.rqs.len());
+        let all = self.shared_mask(CpuMask::first_n(self.rqs.len()));
         match self.tasks[task].state.is_on_rq() {
             true => {
                 // As any change, it takes the task off its queue and puts it back.

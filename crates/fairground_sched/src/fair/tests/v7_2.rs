@@ -127,7 +127,7 @@ impl SyncWakeup {
         let with = |profile: Profile, name: &&str| profile.with_feature(name).unwrap();
         let mut bench = Bench::with_cpus(features.iter().fold(profile, with), 2);
         let sleeper = bench.normal(self.nice);
-        bench.sched.tasks[sleeper].cpus_allowed = CpuMask::first_n(self.cpus as usize);
+        bench.sched.tasks[sleeper].cpus_allowed = CpuMask::first_n(self.cpus as usize).into();
         bench.schedule();
         bench.sched.set_current_state(CPU, PrevState::Sleeping);
         bench.call(|sched, cx| sched.schedule(cx));

@@ -116,7 +116,7 @@ fn the_stopper_that_moves_a_task_counts_as_one_and_balances_as_it_leaves() {
                 bench.queued(Policy::Idle, 0);
             }
             bench.sched.rqs[CPU].lb.next_balance = 1000;
-            bench.sched.tasks[task].cpus_allowed = fairground_stdx::CpuMask::first_n(2);
+            bench.sched.tasks[task].cpus_allowed = fairground_stdx::CpuMask::first_n(2).into();
             bench.sched.tasks[task].migration_pending = Some(OTHER);
             let next = bench.call(|sched, cx| sched.schedule(cx)).next;
             assert_eq!((next.is_some(), bench.sched.task(task).cpu), (with_idle, OTHER), "{kernel}");

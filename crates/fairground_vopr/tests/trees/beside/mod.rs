@@ -175,7 +175,7 @@ impl Beside {
         if sched.uses_clamps() {
             self.core.tunable("clamps_used", 1)?;
         }
-        self.born_with = sched.task_ids().map(|task| (task, sched.task(task).cpus_allowed)).collect();
+        self.born_with = sched.task_ids().map(|task| (task, *sched.task(task).cpus_allowed)).collect();
         for id in sched.cpu_ids() {
             self.begin_as(sched, id)?;
         }

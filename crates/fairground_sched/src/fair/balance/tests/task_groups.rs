@@ -128,7 +128,7 @@ fn a_look_ends_with_the_tasks_that_were_queued() {
         let mut first = world.sched.cfs_tasks_candidate(cpu(1));
         for _ in 0..3 {
             let task = first.unwrap();
-            world.sched.tasks[task].cpus_allowed = fairground_stdx::CpuMask::only(cpu(1));
+            world.sched.tasks[task].cpus_allowed = fairground_stdx::CpuMask::only(cpu(1)).into();
             first = world.sched.cfs_tasks_after(task);
         }
         let sd = world.sd(0, 0);

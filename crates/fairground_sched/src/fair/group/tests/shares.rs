@@ -347,11 +347,11 @@ fn the_load_of_a_task_that_moved_leaves_its_old_queue_at_the_next_update() {
         let mut bench = bench(kernel, 2);
         let group = bench.group(None, DEFAULT);
         let task = bench.queued_in(Some(group));
-        bench.sched.tasks[task].cpus_allowed = CpuMask::first_n(2);
+        bench.sched.tasks[task].cpus_allowed = CpuMask::first_n(2).into();
         bench.queued_in(Some(group));
         bench.schedule();
         let sleeper = bench.sched.rqs[CpuId::new(0)].curr.unwrap();
-        bench.sched.tasks[sleeper].cpus_allowed = CpuMask::first_n(2);
+        bench.sched.tasks[sleeper].cpus_allowed = CpuMask::first_n(2).into();
         bench.sched.set_current_state(CpuId::new(0), PrevState::Sleeping);
         bench.schedule();
         let (queue, _) = bench.sched.group_on(group, CpuId::new(0)).unwrap();

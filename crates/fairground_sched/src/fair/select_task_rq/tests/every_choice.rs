@@ -106,7 +106,7 @@ fn a_forbidden_or_lost_choice_is_replaced() {
     assert_eq!(machine.wake(task, 60, false), (1, Reason::SelectFallback));
     machine.sched.rqs[cpu(1)].online = false;
     assert_eq!(machine.wake(task, 60, false), (0, Reason::SelectFallback));
-    assert_eq!(machine.sched.tasks[task].cpus_allowed, CpuMask::first_n(224));
+    assert_eq!(*machine.sched.tasks[task].cpus_allowed, CpuMask::first_n(224));
 }
 
 /// Tasks start one per core first, then on the siblings; within a core where the CPU was idle last.
@@ -242,7 +242,7 @@ proptest! {
         machine.busy((0..cpus).filter(|number| busy >> number & 1 == 1));
         let mask: CpuMask = (0..cpus).filter(|number| allowed >> number & 1 == 1).map(cpu).collect();
         prop_assume!(mask.contains(cpu(prev)));
-        machine.sched.tasks[task].cpus_allowed = mask;
+        machine.sched.tasks[task].cpus_allowed = mask.into();
         let context = [WakeContext::Task, WakeContext::Hardirq][context];
         let idle = |machine: &TestMachine, number: u32| machine.sched.available_idle_cpu(cpu(number));
         let any_near = mask.iter().any(|near| {

@@ -150,6 +150,6 @@ impl TestMachine {
     }
 
     pub(crate) fn allow(&mut self, task: TaskId, cpus: &str) {
-        self.sched.tasks[task].cpus_allowed = CpuMask::parse_list(cpus).expect("a list");
+        self.sched.tasks[task].cpus_allowed = CpuMask::parse_list(cpus).expect("a list").into();
     }
 }
