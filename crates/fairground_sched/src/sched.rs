@@ -77,6 +77,8 @@ pub struct Sched {
     pub(crate) has_idle_policy: bool,
     /// Whether queues tell their groups their load when a record says so, and not once a millisecond.
     pub(crate) tells_by_record: bool,
+    /// Plain ticks go their own way ([`Sched::plain_tick_of`]); tests compare with what happens without.
+    pub(crate) plain_ticks: bool,
     pub(crate) nr_switches: u64,
     pub(crate) nr_wakeups: u64,
     pub(crate) nr_migrations: u64,
@@ -119,6 +121,7 @@ impl Sched {
             idle_search_times: Log2Histogram::new(),
             has_idle_policy: false,
             tells_by_record: false,
+            plain_ticks: true,
             nr_switches: 0,
             nr_wakeups: 0,
             nr_migrations: 0,

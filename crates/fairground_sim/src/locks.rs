@@ -215,8 +215,8 @@ impl Simulation {
         result
     }
 
-    #[inline]
-    fn hold_lock(&mut self, cpu: CpuId, rq: CpuId, time: Ns) {
+    #[inline(always)]
+    pub(crate) fn hold_lock(&mut self, cpu: CpuId, rq: CpuId, time: Ns) {
         if let Some((next, at)) = self.locks.hold(cpu, rq, self.now, time) {
             self.queue.busy(next, at);
         }
