@@ -355,6 +355,12 @@ impl Simulation {
             return true;
         }
         let due = self.scheduler_tick(rec, cpu);
+        self.tick_ends_apart(rec, cpu, due)
+    }
+
+    /// The same in a copy of its own.
+    #[inline(never)]
+    fn tick_ends_apart(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, due: Instant) -> bool {
         self.tick_ends(rec, cpu, due)
     }
 
@@ -386,12 +392,19 @@ impl Simulation {
 
     /// Whether the return from an interrupt leads to schedule(). Kernel mode goes on to its end (no and
     /// voluntary preemption), or until a reschedule is fully due (lazy preemption).
+    #[inline(always)]
     fn must_leave_user_mode(&self, cpu: CpuId) -> bool {
+        let asked = self.sched.exit_to_user(cpu);
+        asked != UserReturn::Run && self.must_leave_for(cpu, asked)
+    }
+
+    #[inline(never)]
+    fn must_leave_for(&self, cpu: CpuId, asked: UserReturn) -> bool {
         let rq = self.sched.rq(cpu);
         let in_kernel =
             |task: TaskId| self.tasks[task].kthread || self.klocks.in_section(task) || self.tasks[task].mode != Mode::User;
         let stays = |task: TaskId| in_kernel(task) && !self.preempts_in_kernel(cpu, task);
-        match self.sched.exit_to_user(cpu) {
+        match asked {
             UserReturn::Run => false,
             UserReturn::Resched => !rq.curr.is_some_and(stays),
             UserReturn::ThrottleWork => !rq.curr.is_some_and(in_kernel),
@@ -399,7 +412,7 @@ impl Simulation {
     }
 
     /// The common tick: nothing follows from it, so the task's stretch just ends that much later.
-    #[inline]
+    #[inline(always)]
     fn delay_stretch(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, due: Instant) {
         let price = self.cpus[cpu].price();
         let took = self.lasts(cpu, price);

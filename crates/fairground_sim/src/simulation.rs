@@ -273,7 +273,7 @@ impl Simulation {
         }
         let flow = loop {
             self.horizon = self.horizon_before(at);
-            self.ticks_in_a_row = self.machine.round_of_turns == Ns::ZERO && !self.paranoid && self.is_alone();
+            self.choose_ticks(true);
             while !self.over
                 && let Some(event) = self.queue.advance_before(self.horizon)
             {
@@ -298,7 +298,7 @@ impl Simulation {
         }
         let mut flow = Flow::More;
         self.horizon = Instant::ZERO;
-        self.ticks_in_a_row = false;
+        self.choose_ticks(false);
         if !self.over
             && let Some(event) = self.queue.advance_before(self.horizon_before(Instant::MAX))
         {
@@ -342,9 +342,13 @@ impl Simulation {
         }
     }
 
-    /// Whether no other core decides or watches.
-    fn is_alone(&self) -> bool {
-        matches!(self.beside, Beside::Nobody)
+    /// Chooses how ticks go until something scripted happens: in the core the short way, where no other core has a part in the run, and
+    /// here, if that is wanted and nobody checks between two events, one after the other without the loop. A run with the plain heap does
+    /// neither: it is the oracle of both.
+    fn choose_ticks(&mut self, in_a_row: bool) {
+        let quick = self.queue.is_fast() && matches!(self.beside, Beside::Nobody);
+        self.sched.choose_ticks(quick);
+        self.ticks_in_a_row = quick && in_a_row && self.machine.round_of_turns == Ns::ZERO && !self.paranoid;
     }
 
     /// Whether somebody looks at the run between any two events.

@@ -40,7 +40,13 @@ impl Rq {
     /// Kernel: core.c update_rq_clock(), update_rq_clock_task(), v4.12–
     // In place: the rows are at hand where it is called.
     #[inline(always)]
-    pub(crate) fn move_clocks(&mut self, cx: &mut Ctx<'_, '_>, profile: &Profile, cpu: CpuId, cfs: impl FnOnce(CfsRqId) -> SchedAvg) {
+    pub(crate) fn move_clocks(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        profile: &Profile,
+        cpu: CpuId,
+        cfs: impl FnOnce(CfsRqId) -> SchedAvg,
+    ) {
         if self.clock_skip.active {
             return;
         }

@@ -118,8 +118,23 @@ impl Level<'_> {
         let queued = if feats.has(Feat::ALT_PERIOD) { queue.h_nr_running } else { queue.nr_running };
         let floor = if feats.has(Feat::BASE_SLICE) { self.tunables.min_granularity_ns } else { 0 };
         let period = period_of(self.tunables, queued);
-        calc_delta(self.profile.division(), period, self.se.load.weight(), &mut queue.load).max(floor)
+        let (how, of) = (self.profile.division(), (period, self.se.load.weight(), queue.load.weight()));
+        if self.rq.last_slice.of != of || self.rq.last_slice.how != Some(how) {
+            let slice = calc_delta(how, period, of.1, &mut queue.load);
+            self.rq.last_slice = LastSlice { of, how: Some(how), slice };
+        }
+        self.rq.last_slice.slice.max(floor)
     }
+}
+
+/// The slice that a tick worked out last on a CPU. Mostly the next tick asks for the same.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct LastSlice {
+    /// The time to be shared, the weight of the entity, and that of its queue.
+    of: (u64, u64, u64),
+    how: Option<Division>,
+    /// The entity's share.
+    slice: u64,
 }
 
 /// The share of `se` in a time of its queue, whose load is `load`, as if it were queued there.

@@ -62,6 +62,11 @@ impl Queue {
         }
     }
 
+    /// Whether it is the fast one.
+    pub(crate) fn is_fast(&self) -> bool {
+        matches!(self, Queue::Fast(_))
+    }
+
     hand_on! {
         reading {
             get(&self, cpu: CpuId, slot: Slot) -> Option<Instant>;

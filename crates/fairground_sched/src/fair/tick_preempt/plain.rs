@@ -13,22 +13,25 @@ use fairground_model::Reason;
 use fairground_stdx::{SeId, TaskId};
 
 impl Sched {
-    /// The task whose tick is a plain one: it runs on `cx.cpu`, its averages are attached, no reschedule is due, and there are no
-    /// groups, clocks that stand, servers, clamps of a class, lost capacity, energy model, governors that look or samples.
-    #[inline(always)]
-    pub(crate) fn plain_tick_of(&self, cx: &Ctx<'_, '_>) -> Option<TaskId> {
-        let rq = &self.rqs[cx.cpu];
-        let task = rq.curr?;
-        let row = &self.tasks[task];
-        let machine = self.plain_ticks
+    /// Chooses how ticks go from now on: the short way, if that is `wanted` and the machine has no groups, governors that look, lost
+    /// capacity, capacities that differ or energy model. To be asked again after each change of these; without it, ticks go the long way.
+    pub fn choose_ticks(&mut self, wanted: bool) {
+        self.plain_ticks = wanted
             && self.groups.is_empty()
             && !self.cpufreq.looks
             && !self.has_pressure
             && !self.topology.asym_cpucap_active
             && !self.sched_energy_enabled();
-        let queue = !(rq.need_resched || rq.need_resched_lazy || self.hrtick_active(cx.cpu));
-        let quiet = !cx.trace.wants_samples() && !self.fair_server_counts(cx.cpu);
-        (machine && queue && quiet && row.policy.is_fair()).then_some(task)
+    }
+
+    /// The task whose tick goes the short way: a fair one that runs on `cx.cpu`, where no reschedule is due, and neither the timer of a
+    /// slice nor a server counts. Nobody wants samples.
+    #[inline(always)]
+    pub(crate) fn plain_tick_of(&self, cx: &Ctx<'_, '_>) -> Option<TaskId> {
+        let rq = &self.rqs[cx.cpu];
+        let task = rq.curr.filter(|_| self.plain_ticks && !cx.trace.wants_samples())?;
+        let queue = !(rq.need_resched || rq.need_resched_lazy || rq.hrtick.is_armed() || self.fair_server_counts(cx.cpu));
+        (queue && self.is_fair(task)).then_some(task)
     }
 
     /// The tick of the fair class where [`Sched::plain_tick_of`] has a task, with the clocks of its CPU.
