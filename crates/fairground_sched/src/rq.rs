@@ -3,7 +3,7 @@
 use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::deadline::DlRq;
 use crate::fair::balance::{RtAvg, TaskRing};
-use crate::fair::{HrtickTimer, WakeeFlips};
+use crate::fair::{HrtickTimer, LastSlice, WakeeFlips};
 use crate::pelt::{RqClocks, SchedAvg};
 use crate::rt::RtRq;
 use fairground_model::{RqStats, SisStats};
@@ -48,6 +48,8 @@ pub struct Rq {
     pub need_resched_lazy: bool,
     /// The hrtick timer.
     pub(crate) hrtick: HrtickTimer,
+    /// The slice that its last tick worked out.
+    pub(crate) last_slice: LastSlice,
     /// The clock at the first tick that found schedule() due, 0 = none has.
     pub(crate) last_seen_need_resched: u64,
     /// It idles in a state in which it watches its reschedule flag.

@@ -10,7 +10,7 @@ use crate::fair::group::TaskGroup;
 use crate::fair::select_task_rq::Searches;
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::weight::LoadWeight;
-use crate::fair::{CfsRq, Energy, HrtickTimer, SchedEntity, WakeeFlips};
+use crate::fair::{CfsRq, Energy, HrtickTimer, LastSlice, SchedEntity, WakeeFlips};
 use crate::pelt::{RqClocks, SchedAvg};
 use crate::profile::{Profile, ProfileError};
 use crate::rq::{ClockSkip, Rq, RqBalance};
@@ -80,6 +80,8 @@ pub struct Sched {
     pub(crate) has_idle_policy: bool,
     /// Whether queues tell their groups their load when a record says so, and not once a millisecond.
     pub(crate) tells_by_record: bool,
+    /// Ticks may go the short way ([`Sched::choose_ticks`]).
+    pub(crate) plain_ticks: bool,
     pub(crate) nr_switches: u64,
     pub(crate) nr_wakeups: u64,
     pub(crate) nr_migrations: u64,
@@ -123,6 +125,7 @@ impl Sched {
             idle_search_times: Log2Histogram::new(),
             has_idle_policy: false,
             tells_by_record: false,
+            plain_ticks: false,
             nr_switches: 0,
             nr_wakeups: 0,
             nr_migrations: 0,
@@ -396,6 +399,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         need_resched: false,
         need_resched_lazy: false,
         hrtick: HrtickTimer::default(),
+        last_slice: LastSlice::default(),
         last_seen_need_resched: 0,
         idle_polling: false,
         stop_running: false,

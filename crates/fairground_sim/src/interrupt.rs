@@ -295,6 +295,58 @@ impl Simulation {
         self.enter(rec, cpu, Entry::Tick);
     }
 
+    /// The ticks of `cpu` and of the CPUs that follow it, as long as each is the next event and nothing follows from it. Returns
+    /// whether a phase of the kernel follows, on the CPU that ticked last. No other core has a part in the run.
+    #[inline(always)]
+    pub(crate) fn ticks(&mut self, rec: &mut Recorder<'_>, cpu: &mut CpuId) -> bool {
+        let in_kernel = loop {
+            let in_kernel = match self.locks.is_free_for(*cpu, *cpu, self.now) {
+                true => self.plain_tick(rec, *cpu),
+                false => self.tick(rec, *cpu),
+            };
+            if in_kernel {
+                break true;
+            }
+            match self.queue.next_tick() {
+                Some(next) => *cpu = next,
+                None => break false,
+            }
+        };
+        self.queue.end_of_ticks();
+        in_kernel
+    }
+
+    /// What [`Simulation::tick`] does where the lock is free and nobody leads, with rows looked up once.
+    #[inline(always)]
+    fn plain_tick(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> bool {
+        self.ticks += 1;
+        self.jiffies.tick(cpu, self.now);
+        let row = &mut self.cpus[cpu];
+        let due = row.tick.advance(self.now);
+        let before = (row.meter.so_far_ps(), row.meter.counted(Op::LockFree));
+        let mut cx = Ctx {
+            now: self.now,
+            cpu,
+            jiffies: self.jiffies.count(),
+            until: Instant::MAX,
+            switched: None,
+            machine: &self.view,
+            meter: &mut row.meter,
+            requests: &mut self.requests,
+            trace: rec,
+        };
+        self.sched.sched_tick(&mut cx);
+        if !self.requests.is_empty() {
+            self.send_requests(cpu);
+        }
+        if self.locks.exist() {
+            let meter = &self.cpus[cpu].meter;
+            let got = if meter.counted(Op::LockFree) != before.1 { meter.price_ps(Op::LockFree) } else { 0 };
+            self.hold_lock(cpu, cpu, Ns((meter.so_far_ps() - before.0).saturating_sub(got) / 1000));
+        }
+        self.tick_ends(rec, cpu, due)
+    }
+
     /// The tick of `cpu`. Returns whether a phase of the kernel follows.
     pub(crate) fn tick(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> bool {
         if !self.locks.is_free_for(cpu, cpu, self.now) {
@@ -303,6 +355,18 @@ impl Simulation {
             return true;
         }
         let due = self.scheduler_tick(rec, cpu);
+        self.tick_ends_apart(rec, cpu, due)
+    }
+
+    /// The same in a copy of its own.
+    #[inline(never)]
+    fn tick_ends_apart(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, due: Instant) -> bool {
+        self.tick_ends(rec, cpu, due)
+    }
+
+    /// The end of a tick, after which the next one is due at `due`.
+    #[inline(always)]
+    fn tick_ends(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, due: Instant) -> bool {
         let expires = self.queue.first_timer(cpu).is_some_and(|timer| timer.1 <= self.now);
         let softirq = self.softirq_pending(cpu);
         if expires || softirq || self.cpus[cpu].doing != Doing::Compute || self.must_leave_user_mode(cpu) {
@@ -328,12 +392,19 @@ impl Simulation {
 
     /// Whether the return from an interrupt leads to schedule(). Kernel mode goes on to its end (no and
     /// voluntary preemption), or until a reschedule is fully due (lazy preemption).
+    #[inline(always)]
     fn must_leave_user_mode(&self, cpu: CpuId) -> bool {
+        let asked = self.sched.exit_to_user(cpu);
+        asked != UserReturn::Run && self.must_leave_for(cpu, asked)
+    }
+
+    #[inline(never)]
+    fn must_leave_for(&self, cpu: CpuId, asked: UserReturn) -> bool {
         let rq = self.sched.rq(cpu);
         let in_kernel =
             |task: TaskId| self.tasks[task].kthread || self.klocks.in_section(task) || self.tasks[task].mode != Mode::User;
         let stays = |task: TaskId| in_kernel(task) && !self.preempts_in_kernel(cpu, task);
-        match self.sched.exit_to_user(cpu) {
+        match asked {
             UserReturn::Run => false,
             UserReturn::Resched => !rq.curr.is_some_and(stays),
             UserReturn::ThrottleWork => !rq.curr.is_some_and(in_kernel),
@@ -341,15 +412,14 @@ impl Simulation {
     }
 
     /// The common tick: nothing follows from it, so the task's stretch just ends that much later.
-    #[inline]
+    #[inline(always)]
     fn delay_stretch(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, due: Instant) {
         let price = self.cpus[cpu].price();
         let took = self.lasts(cpu, price);
         let row = &mut self.cpus[cpu];
         let until = self.now + took;
-        self.queue.ticked(cpu, due, until);
         if took == Ns::ZERO {
-            return;
+            return self.queue.ticked(cpu, due, until);
         }
         row.book(Section::SchedTick, self.now, took);
         row.computes_from += took;
@@ -357,11 +427,14 @@ impl Simulation {
             self.sched.irq_time(cpu, took);
         }
         self.show_section(rec, cpu, Section::SchedTick, took);
-        let Some(end) = self.queue.get(cpu, Slot::Segment) else { return };
-        let fixed = self.sched.rq(cpu).curr.is_some_and(|task| {
-            let row = &self.tasks[task];
-            row.refill == Ns::ZERO && matches!(row.want, Want::Until(_) | Want::Change | Want::Lock { .. })
-        });
-        self.queue.set(cpu, Slot::Segment, Some(if fixed { end.max(until) } else { end + took }));
+        let (sched, tasks) = (&self.sched, &self.tasks);
+        let is_fixed = || {
+            sched.rq(cpu).curr.is_some_and(|task| {
+                let row = &tasks[task];
+                row.refill == Ns::ZERO && matches!(row.want, Want::Until(_) | Want::Change | Want::Lock { .. })
+            })
+        };
+        let moved = |end: Instant| if is_fixed() { end.max(until) } else { end + took };
+        self.queue.ticked_in_stretch(cpu, due, until, moved);
     }
 }

@@ -61,7 +61,7 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn send_requests(&mut self, from: CpuId) {
+    pub(crate) fn send_requests(&mut self, from: CpuId) {
         if self.beside.leads() {
             return self.requests.clear();
         }

@@ -151,7 +151,7 @@ impl Locks {
 
     /// `cpu` has the lock of `rq` for so long, longer if it has it already. Returns who gets it next, and when, if somebody
     /// spins.
-    #[inline]
+    #[inline(always)]
     fn hold(&mut self, cpu: CpuId, rq: CpuId, now: Instant, time: Ns) -> Option<(CpuId, Instant)> {
         let lock = &mut self.rows[rq];
         let from = if lock.holder == cpu { lock.free_at.max(now) } else { now };
@@ -215,8 +215,8 @@ impl Simulation {
         result
     }
 
-    #[inline]
-    fn hold_lock(&mut self, cpu: CpuId, rq: CpuId, time: Ns) {
+    #[inline(always)]
+    pub(crate) fn hold_lock(&mut self, cpu: CpuId, rq: CpuId, time: Ns) {
         if let Some((next, at)) = self.locks.hold(cpu, rq, self.now, time) {
             self.queue.busy(next, at);
         }

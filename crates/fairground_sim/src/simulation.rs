@@ -108,6 +108,8 @@ pub struct Simulation {
     pub(crate) beside: Beside,
     /// Up to where a CPU may go on by itself when its own next event is the first of all.
     pub(crate) horizon: Instant,
+    /// Whether ticks of one instant may follow one another without the loop: nobody looks at the run between two events.
+    pub(crate) ticks_in_a_row: bool,
     /// Set when there may be no more to do: all tasks have ended, or the run stopped.
     pub(crate) over: bool,
     end: Instant,
@@ -207,6 +209,7 @@ impl Simulation {
             stopped: None,
             beside,
             horizon: Instant::ZERO,
+            ticks_in_a_row: false,
             over: false,
             paranoid,
             digest: Digest::default(),
@@ -270,6 +273,7 @@ impl Simulation {
         }
         let flow = loop {
             self.horizon = self.horizon_before(at);
+            self.choose_ticks(true);
             while !self.over
                 && let Some(event) = self.queue.advance_before(self.horizon)
             {
@@ -294,6 +298,7 @@ impl Simulation {
         }
         let mut flow = Flow::More;
         self.horizon = Instant::ZERO;
+        self.choose_ticks(false);
         if !self.over
             && let Some(event) = self.queue.advance_before(self.horizon_before(Instant::MAX))
         {
@@ -322,6 +327,7 @@ impl Simulation {
         let in_kernel = match class {
             Class::Segment => self.stretch_ends(rec, &mut cpu),
             Class::Irq => self.interrupt(cpu),
+            Class::Tick if self.ticks_in_a_row && !self.klocks.are_in_use() => self.ticks(rec, &mut cpu),
             Class::Tick => self.tick(rec, cpu),
         };
         if in_kernel {
@@ -334,6 +340,15 @@ impl Simulation {
         if self.paranoid && self.counts().events().is_multiple_of(PARANOID_EVERY) {
             self.check();
         }
+    }
+
+    /// Chooses how ticks go until something scripted happens: in the core the short way, where no other core has a part in the run, and
+    /// here, if that is wanted and nobody checks between two events, one after the other without the loop. A run with the plain heap does
+    /// neither: it is the oracle of both.
+    fn choose_ticks(&mut self, in_a_row: bool) {
+        let quick = self.queue.is_fast() && matches!(self.beside, Beside::Nobody);
+        self.sched.choose_ticks(quick);
+        self.ticks_in_a_row = quick && in_a_row && self.machine.round_of_turns == Ns::ZERO && !self.paranoid;
     }
 
     /// Whether somebody looks at the run between any two events.

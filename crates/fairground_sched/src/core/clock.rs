@@ -8,11 +8,13 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::pelt::SchedAvg;
+use crate::profile::Profile;
 use crate::rq::Rq;
 use crate::seam::{ExcessSteal, ScaleRtCapacity};
 use fairground_model::features::Feat;
 use fairground_model::{Op, QueueAct, TraceEvent};
-use fairground_stdx::{CpuId, Ns, TaskId, TgId};
+use fairground_stdx::{CfsRqId, CpuId, Ns, TaskId, TgId};
 
 impl Rq {
     /// Of what was stolen and is not taken out yet, as much as there is room for in `room` ns. What is beyond waits for the next reading,
@@ -32,6 +34,47 @@ impl Rq {
         };
         taken
     }
+
+    /// Brings the clocks up to now. `cfs` is the average of its root queue.
+    ///
+    /// Kernel: core.c update_rq_clock(), update_rq_clock_task(), v4.12–
+    // In place: the rows are at hand where it is called.
+    #[inline(always)]
+    pub(crate) fn move_clocks(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        profile: &Profile,
+        cpu: CpuId,
+        cfs: impl FnOnce(CfsRqId) -> SchedAvg,
+    ) {
+        if self.clock_skip.active {
+            return;
+        }
+        let delta = cx.sched_clock_cpu(cpu).wrapping_sub(self.clocks.clock) as i64;
+        if delta <= 0 {
+            return;
+        }
+        let (delta, scale) = (delta as u64, cx.scale(cpu));
+        let irq = (self.irq_time.0 - self.prev_irq_time.0).min(delta);
+        self.prev_irq_time.0 += irq;
+        let steal = self.take_steal(profile.excess_steal, delta - irq);
+        let nontask = irq + steal;
+        let (rule, idle) = (profile.pelt_clock, self.curr.is_none() && !self.stop_running);
+        let overloaded = || rule.overloaded(&cfs(self.cfs), &self.avg_rt, &self.avg_dl);
+        self.clocks.update(rule, delta, delta - nontask, idle, scale, overloaded);
+        if !idle && rule.scales_time() {
+            cx.meter.count(Op::PeltScale);
+        }
+        if nontask > 0 && profile.feats.has(Feat::NONTASK_CAPACITY) {
+            match profile.scale_rt_capacity {
+                ScaleRtCapacity::HalvedMean => self.lb.rt_avg.add(self.clocks.clock, nontask, scale.freq),
+                ScaleRtCapacity::Pelt => {
+                    cx.meter.count_n(Op::PeltScale, profile.pelt.irq_scalings(self.clocks.clock, &self.avg_irq, nontask));
+                    profile.pelt.update_irq(self.clocks.clock, &mut self.avg_irq, nontask, scale);
+                }
+            }
+        }
+    }
 }
 
 impl Sched {
@@ -41,35 +84,8 @@ impl Sched {
     /// Kernel: core.c update_rq_clock(), update_rq_clock_task(), v4.12–
     #[inline]
     pub(crate) fn update_rq_clock(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        let rq = &mut self.rqs[cpu];
-        if rq.clock_skip.active {
-            return;
-        }
-        let delta = cx.sched_clock_cpu(cpu).wrapping_sub(rq.clocks.clock) as i64;
-        if delta <= 0 {
-            return;
-        }
-        let (delta, scale) = (delta as u64, cx.scale(cpu));
-        let irq = (rq.irq_time.0 - rq.prev_irq_time.0).min(delta);
-        rq.prev_irq_time.0 += irq;
-        let steal = rq.take_steal(self.profile.excess_steal, delta - irq);
-        let nontask = irq + steal;
-        let (rule, idle) = (self.profile.pelt_clock, rq.curr.is_none() && !rq.stop_running);
         let pelt_cfs = &self.pelt_cfs;
-        let overloaded = || rule.overloaded(&pelt_cfs[rq.cfs], &rq.avg_rt, &rq.avg_dl);
-        rq.clocks.update(rule, delta, delta - nontask, idle, scale, overloaded);
-        if !idle && rule.scales_time() {
-            cx.meter.count(Op::PeltScale);
-        }
-        if nontask > 0 && self.profile.feats.has(Feat::NONTASK_CAPACITY) {
-            match self.profile.scale_rt_capacity {
-                ScaleRtCapacity::HalvedMean => rq.lb.rt_avg.add(rq.clocks.clock, nontask, scale.freq),
-                ScaleRtCapacity::Pelt => {
-                    cx.meter.count_n(Op::PeltScale, self.profile.pelt.irq_scalings(rq.clocks.clock, &rq.avg_irq, nontask));
-                    self.profile.pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, nontask, scale);
-                }
-            }
-        }
+        self.rqs[cpu].move_clocks(cx, &self.profile, cpu, |queue| pelt_cfs[queue]);
     }
 
     /// Tells the reading of the clock of `cpu` at which loads are updated, if no account of run time of the running task tells it: those

@@ -4,7 +4,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use fairground_model::features::Feat;
 use fairground_model::{Op, QueueAct, Reason, TraceEvent};
-use fairground_stdx::TaskId;
+use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {
     /// The tick of `cx.cpu`: clocks, accounting, load tracking, and whether the slice is over.
@@ -13,6 +13,26 @@ impl Sched {
     #[inline]
     pub fn sched_tick(&mut self, cx: &mut Ctx<'_, '_>) {
         let cpu = cx.cpu;
+        match self.plain_tick_of(cx) {
+            Some(task) => self.task_tick_plain(cx, task),
+            None => self.task_tick(cx, cpu),
+        }
+        if self.profile.feats.has(Feat::LATENCY_WARN) {
+            self.cpu_resched_latency(cx);
+        }
+        self.update_cpu_load_active(cx, cpu);
+        cx.meter.count(Op::Tick);
+        self.trigger_load_balance(cx);
+        if cx.trace.wants_samples() {
+            self.sample(cx);
+        }
+    }
+
+    /// The clocks of `cpu`, and the tick of the class of who runs there.
+    ///
+    /// Kernel: core.c scheduler_tick(), sched_tick() from v6.10, v4.12–
+    #[inline(never)]
+    fn task_tick(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         self.update_rq_clock(cx, cpu);
         self.tell_call(cx, QueueAct::Tick);
         self.update_hw_load_avg(cpu);
@@ -33,15 +53,6 @@ impl Sched {
             }
         } else {
             self.task_tick_idle(cx);
-        }
-        if self.profile.feats.has(Feat::LATENCY_WARN) {
-            self.cpu_resched_latency(cx);
-        }
-        self.update_cpu_load_active(cx, cpu);
-        cx.meter.count(Op::Tick);
-        self.trigger_load_balance(cx);
-        if cx.trace.wants_samples() {
-            self.sample(cx);
         }
     }
 

@@ -80,7 +80,7 @@ fn begins_with(policy: &Policy) -> Option<u32> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cpufreq {
     /// Some policy has a governor that looks at utilisation or load.
-    looks: bool,
+    pub(crate) looks: bool,
     policies: Vec<Policy>,
     cpus: IndexVec<CpuId, FreqCpu>,
 }

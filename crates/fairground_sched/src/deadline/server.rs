@@ -143,6 +143,12 @@ impl Sched {
         }
     }
 
+    /// Whether the server of `cpu` counts what fair tasks run.
+    #[inline]
+    pub(crate) fn fair_server_counts(&self, cpu: CpuId) -> bool {
+        self.dl_root.serves && self.rqs[cpu].dl.server.active
+    }
+
     /// Fair tasks have used the runtime of a server that was put off, by themselves: it is not needed in this period, and the next
     /// one begins.
     ///

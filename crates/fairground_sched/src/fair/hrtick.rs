@@ -54,6 +54,14 @@ pub(crate) struct HrtickTimer {
     at_end: AtEnd,
 }
 
+impl HrtickTimer {
+    /// Whether it is armed.
+    #[inline]
+    pub(crate) fn is_armed(&self) -> bool {
+        self.armed.is_some()
+    }
+}
+
 impl Sched {
     /// When the hrtick timer of `cpu` fires, if it is armed.
     pub fn hrtick_expiry(&self, cpu: CpuId) -> Option<Instant> {
@@ -65,7 +73,7 @@ impl Sched {
     /// Kernel: hrtimer.h hrtimer_active(), v4.12–
     #[inline]
     pub(crate) fn hrtick_active(&self, cpu: CpuId) -> bool {
-        self.rqs[cpu].hrtick.armed.is_some()
+        self.rqs[cpu].hrtick.is_armed()
     }
 
     /// Whether the timer ends slices of fair tasks on `cpu`.

@@ -6,7 +6,7 @@ use crate::fair::balance::GroupStats;
 use crate::fair::bandwidth::Bandwidth;
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::{CfsRq, SchedEntity};
-use crate::pelt::SchedAvg;
+use crate::pelt::{CfsRqLoad, SchedAvg, SeLoad};
 use crate::profile::Profile;
 use crate::rq::Rq;
 use fairground_model::{Op, TraceEvent};
@@ -48,6 +48,30 @@ impl Sched {
 }
 
 impl Level<'_> {
+    /// Ages a running task and its queue, a root queue, where no clock of a queue ever stands. Mostly both were updated last at the
+    /// same time, a few periods ago.
+    ///
+    /// Kernel: fair.c update_load_avg(), v4.12–
+    #[inline(always)]
+    pub(crate) fn age_plain(&mut self, cx: &mut Ctx<'_, '_>) {
+        let Level { profile, rq, cfs_rq, cfs_avg, se, se_avg, group_stats, .. } = self;
+        let (pelt, down) = (profile.pelt, profile.scale_load_down);
+        let now = rq.clocks.pelt(profile.pelt_clock);
+        if cfs_rq.removed.nr == 0 && se_avg.last_update_time != 0 && se.on_rq {
+            let load = SeLoad { on_rq: true, ..se.pelt_load(profile, true) };
+            let queue_load = CfsRqLoad { running: true, ..cfs_rq.pelt_load(pelt, down) };
+            let scale = cx.scale(cfs_rq.cpu);
+            if pelt.update_se_and_cfs_rq_by_few_periods(now, (se_avg, load), (cfs_avg, queue_load), scale) {
+                group_stats.cpu_changes(cfs_rq.cpu);
+                if pelt.scales_contributions() {
+                    cx.meter.count_n(Op::PeltScale, 2);
+                }
+                return;
+            }
+        }
+        self.age(cx);
+    }
+
     /// Ages the entity and its queue; an entity that comes from elsewhere is attached. True: the queue's averages are others.
     ///
     /// Kernel: fair.c update_load_avg() but for groups, v4.12–

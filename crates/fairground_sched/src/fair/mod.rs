@@ -90,4 +90,5 @@ pub use entity::{CfsRq, SchedEntity};
 pub(crate) use entity::{DequeueFlags, EnqueueFlags};
 pub(crate) use hrtick::HrtickTimer;
 pub(crate) use select_task_rq::WakeeFlips;
+pub(crate) use slice::LastSlice;
 pub use wakeup_preempt::Lead;

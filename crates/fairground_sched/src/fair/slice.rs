@@ -7,6 +7,8 @@
 //! ```
 
 use crate::Sched;
+use crate::fair::level::Level;
+use crate::fair::tunables::EffectiveTunables;
 use crate::fair::weight::{Division, LoadWeight, calc_delta, calc_delta_fair};
 use crate::fair::{CfsRq, SchedEntity};
 use crate::seam::IdleEntity;
@@ -17,12 +19,7 @@ impl Sched {
     /// Kernel: fair.c __sched_period(), v4.12–v6.5
     #[inline]
     pub(crate) fn sched_period(&self, nr_running: u32) -> u64 {
-        let tunables = &self.tunables;
-        if u64::from(nr_running) > tunables.nr_latency {
-            u64::from(nr_running) * tunables.min_granularity_ns
-        } else {
-            tunables.latency_ns
-        }
+        period_of(&self.tunables, nr_running)
     }
 
     /// The wall time that `se` may run, in ns.
@@ -100,6 +97,44 @@ impl Sched {
         let slice = self.sched_slice(se);
         calc_delta_fair(self.profile.division(), slice, &mut self.ses[se].load)
     }
+}
+
+#[inline]
+fn period_of(tunables: &EffectiveTunables, nr_running: u32) -> u64 {
+    if u64::from(nr_running) > tunables.nr_latency {
+        u64::from(nr_running) * tunables.min_granularity_ns
+    } else {
+        tunables.latency_ns
+    }
+}
+
+impl Level<'_> {
+    /// The wall time that a queued task of a root queue on which nobody is idle may run, in ns: [`Sched::sched_slice`].
+    ///
+    /// Kernel: fair.c sched_slice(), v4.12–v6.5
+    #[inline(always)]
+    pub(crate) fn root_slice(&mut self) -> u64 {
+        let (feats, queue) = (self.profile.feats, &mut *self.cfs_rq);
+        let queued = if feats.has(Feat::ALT_PERIOD) { queue.h_nr_running } else { queue.nr_running };
+        let floor = if feats.has(Feat::BASE_SLICE) { self.tunables.min_granularity_ns } else { 0 };
+        let period = period_of(self.tunables, queued);
+        let (how, of) = (self.profile.division(), (period, self.se.load.weight(), queue.load.weight()));
+        if self.rq.last_slice.of != of || self.rq.last_slice.how != Some(how) {
+            let slice = calc_delta(how, period, of.1, &mut queue.load);
+            self.rq.last_slice = LastSlice { of, how: Some(how), slice };
+        }
+        self.rq.last_slice.slice.max(floor)
+    }
+}
+
+/// The slice that a tick worked out last on a CPU. Mostly the next tick asks for the same.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct LastSlice {
+    /// The time to be shared, the weight of the entity, and that of its queue.
+    of: (u64, u64, u64),
+    how: Option<Division>,
+    /// The entity's share.
+    slice: u64,
 }
 
 /// The share of `se` in a time of its queue, whose load is `load`, as if it were queued there.

@@ -73,7 +73,7 @@ impl Level<'_> {
     /// Accounts the entity, which runs, up to the queue's task clock, in CFS. Returns how long it ran.
     ///
     /// Kernel: fair.c update_curr(), v4.12–v6.5
-    #[inline]
+    #[inline(always)]
     pub(crate) fn account(&mut self, cx: &mut Ctx<'_, '_>) -> Ns {
         account(cx, self.profile.division(), self.rq.clocks.clock_task, self.cfs_rq, self.se)
     }
@@ -84,6 +84,12 @@ impl Level<'_> {
     // Not inlined: CFS keeps its registers.
     #[inline(never)]
     pub(super) fn account_request(&mut self, cx: &mut Ctx<'_, '_>) -> (Ns, Option<Reason>) {
+        self.account_request_here(cx)
+    }
+
+    /// The same in place.
+    #[inline(always)]
+    pub(super) fn account_request_here(&mut self, cx: &mut Ctx<'_, '_>) -> (Ns, Option<Reason>) {
         let Some(ran) = charge(self.profile.division(), self.rq.clocks.clock_task, self.se) else { return (Ns::ZERO, None) };
         let renewed = self.update_deadline();
         match self.profile.avg_vruntime {
@@ -102,7 +108,7 @@ impl Level<'_> {
 /// Accounts `se`, the running entity of `queue`, up to `now` on the task clock. Returns how long it ran.
 ///
 /// Kernel: fair.c update_curr(), v4.12–v6.5
-#[inline]
+#[inline(always)]
 fn account(cx: &mut Ctx<'_, '_>, how: Division, now: u64, queue: &mut CfsRq, se: &mut SchedEntity) -> Ns {
     let Some(ran) = charge(how, now, se) else { return Ns::ZERO };
     raise_min_vruntime(queue, se.on_rq.then_some(se.vruntime));

@@ -146,7 +146,7 @@ pub fn calc_delta(how: Division, delta: u64, weight: u64, lw: &mut LoadWeight) -
     }
 }
 
-#[inline]
+#[inline(always)]
 fn by_inverse(down: ScaleLoadDown, delta: u64, weight: u64, lw: &mut LoadWeight) -> u64 {
     let (fact, first) = shrink_to_32_bits(down.apply(weight));
     let (fact, second) = shrink_to_32_bits(fact * u64::from(lw.inverse(down)));

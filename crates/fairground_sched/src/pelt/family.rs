@@ -74,6 +74,12 @@ impl PeltFamily {
         matches!(self, PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole)
     }
 
+    /// Whether contributions are scaled by frequency and capacity, and not the clock.
+    #[inline(always)]
+    pub(crate) const fn scales_contributions(self) -> bool {
+        matches!(self, PeltFamily::A | PeltFamily::B)
+    }
+
     /// How often an update at `now` scales by frequency and capacity: once if time has passed that it counts, in the families that
     /// scale contributions.
     ///
@@ -138,6 +144,34 @@ impl PeltFamily {
         scale: Scale,
     ) -> bool {
         monomorphic!(self.step_se_and_cfs_rq(now, (se, se_load), (cfs, cfs_load), scale))
+    }
+
+    /// The same where a few periods have ended since both were updated last, at the same time. False: that is not the case, and
+    /// nothing is done. True: the averages of both are others.
+    #[inline(always)]
+    pub(crate) fn update_se_and_cfs_rq_by_few_periods(
+        self,
+        now: u64,
+        (se, se_load): (&mut SchedAvg, SeLoad),
+        (cfs, cfs_load): (&mut SchedAvg, CfsRqLoad),
+        scale: Scale,
+    ) -> bool {
+        let together = (se.last_update_time, se.period_contrib) == (cfs.last_update_time, cfs.period_contrib);
+        let Some(stretch) = Stretch::of_few_periods(se, now).filter(|_| together) else { return false };
+        monomorphic!(self.step_both(stretch, (se, se_load), (cfs, cfs_load), scale));
+        true
+    }
+
+    #[inline(always)]
+    fn step_both(
+        self,
+        stretch: Stretch,
+        (se, se_load): (&mut SchedAvg, SeLoad),
+        (cfs, cfs_load): (&mut SchedAvg, CfsRqLoad),
+        scale: Scale,
+    ) {
+        self.step_se(stretch, se, se_load, scale);
+        self.step_cfs_rq(stretch, cfs, cfs_load, scale);
     }
 
     #[inline(always)]

@@ -161,6 +161,29 @@ impl Stretch {
             contribution,
         }
     }
+    /// The same where it ends a few periods: less than a half-life, and one at least.
+    #[inline(always)]
+    pub(super) fn of_few_periods(sa: &SchedAvg, now: u64) -> Option<Stretch> {
+        let (units, open) = (now.wrapping_sub(sa.last_update_time) >> UNIT_SHIFT, sa.period_contrib);
+        // A clock that went back gives more units than that.
+        if units >= HALF_LIFE_PERIODS * PERIOD_UNITS {
+            return None;
+        }
+        let end = u64::from(open) + units;
+        let (periods, tail) = (end / PERIOD_UNITS, end % PERIOD_UNITS);
+        if periods == 0 || periods >= HALF_LIFE_PERIODS {
+            return None;
+        }
+        let Ended { decay: Decay { inverse, .. }, whole } = Ended::FEW[periods as usize % Ended::FEW.len()];
+        let ended = Ended { decay: Decay { half_lives: 0, inverse }, whole };
+        Some(Stretch {
+            last_update_time: sa.last_update_time + (units << UNIT_SHIFT),
+            period_contrib: tail as u32,
+            decay: Some(ended.decay),
+            contribution: ended.contribution(u64::from(PERIOD_UNITS as u32 - open), tail),
+        })
+    }
+
     /// Steps all sums to its end; true if a period ended, so that the averages are to be computed
     /// again. `freq` scales the contribution (1024 where the clock is scaled instead).
     ///

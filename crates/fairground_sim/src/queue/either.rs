@@ -62,6 +62,11 @@ impl Queue {
         }
     }
 
+    /// Whether it is the fast one.
+    pub(crate) fn is_fast(&self) -> bool {
+        matches!(self, Queue::Fast(_))
+    }
+
     hand_on! {
         reading {
             get(&self, cpu: CpuId, slot: Slot) -> Option<Instant>;
@@ -77,6 +82,9 @@ impl Queue {
             busy_for_a_step(&mut self, cpu: CpuId, until: Instant);
             advance_to_step(&mut self, limit: Instant) -> Option<(Instant, CpuId, Instant)>;
             ticked(&mut self, cpu: CpuId, due: Instant, until: Instant);
+            ticked_in_stretch(&mut self, cpu: CpuId, due: Instant, until: Instant, end: impl FnOnce(Instant) -> Instant);
+            next_tick(&mut self) -> Option<CpuId>;
+            end_of_ticks(&mut self);
             idle(&mut self, cpu: CpuId);
             advance_if_next(&mut self, cpu: CpuId, until: Instant, limit: Instant) -> bool;
             advance_before(&mut self, limit: Instant) -> Option<(Instant, Class, CpuId)>;

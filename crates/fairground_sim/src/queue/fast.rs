@@ -63,8 +63,13 @@ pub(crate) struct FastQueue {
     handled: usize,
     /// Its sources have changed since; the tree or the list has its old key.
     stale: bool,
+    /// The first CPU of a run of ticks, whose games are not played again yet, up to the CPU of the last event; else [`NO_RUN`].
+    run_from: usize,
     timers: TimerWheels,
 }
+
+/// No run of ticks goes on.
+const NO_RUN: usize = usize::MAX;
 
 /// The instant of a key, [`Instant::MAX`] if it is no event.
 #[inline]
@@ -95,6 +100,7 @@ impl FastQueue {
     /// The tree takes over what has changed on the CPU of the last event.
     #[inline]
     fn settle(&mut self) {
+        debug_assert!(self.run_from == NO_RUN, "a run of ticks goes on");
         if std::mem::take(&mut self.stale) {
             let sources = &mut self.sources[self.handled];
             if std::mem::take(&mut sources.is_near) {
@@ -140,6 +146,7 @@ impl EventQueue for FastQueue {
             near: NearList::new(nr_cpus),
             handled: 0,
             stale: false,
+            run_from: NO_RUN,
             timers: TimerWheels::new(nr_cpus, nr_timers),
         }
     }
@@ -211,6 +218,37 @@ impl EventQueue for FastQueue {
             sources.set(cpu, Slot::Tick, due);
             sources.hold_irqs(cpu, until);
         });
+    }
+    #[inline(always)]
+    fn ticked_in_stretch(&mut self, cpu: CpuId, due: Instant, until: Instant, end: impl FnOnce(Instant) -> Instant) {
+        let now = self.now;
+        let (cpu, due, until) = (cpu.index(), checked(now, Some(due)), until.ns().min(NEVER));
+        self.change(cpu, |sources| {
+            sources.set(cpu, Slot::Tick, due);
+            sources.hold_irqs(cpu, until);
+            if let Some((at, ..)) = unpack(sources.slots[Slot::Segment as usize]) {
+                sources.set(cpu, Slot::Segment, checked(now, Some(end(at))));
+            }
+        });
+    }
+    #[inline]
+    fn next_tick(&mut self) -> Option<CpuId> {
+        let (cpu, next) = (self.handled, self.handled + 1);
+        let follows = next < self.sources.len() && self.tree.key_of(next) == key(self.now, Class::Tick, next);
+        // Somebody was interrupted at this very instant: that comes first.
+        if !follows || self.tree.min() < key(self.now, Class::Tick, 0) || self.sources[cpu].is_near {
+            return None;
+        }
+        self.tree.seat(cpu, self.sources[cpu].first());
+        self.run_from = self.run_from.min(cpu);
+        (self.handled, self.stale) = (next, false);
+        Some(CpuId::from_index(next))
+    }
+    #[inline]
+    fn end_of_ticks(&mut self) {
+        if self.run_from != NO_RUN {
+            self.tree.play_from(std::mem::replace(&mut self.run_from, NO_RUN), self.handled);
+        }
     }
     #[inline]
     fn idle(&mut self, cpu: CpuId) {

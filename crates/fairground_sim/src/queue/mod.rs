@@ -127,6 +127,22 @@ pub(crate) trait EventQueue: Clone {
         self.hold_irqs(cpu, until);
     }
 
+    /// As [`EventQueue::ticked`], and the end of the stretch that `cpu` computes, if it has one, moves as `end` says.
+    fn ticked_in_stretch(&mut self, cpu: CpuId, due: Instant, until: Instant, end: impl FnOnce(Instant) -> Instant) {
+        self.ticked(cpu, due, until);
+        if let Some(at) = self.get(cpu, Slot::Segment) {
+            self.set(cpu, Slot::Segment, Some(end(at)));
+        }
+    }
+    /// After a tick that has changed nothing but the sources of its own CPU: the CPU that follows it in number, if its tick is the next
+    /// event, at the same instant. A queue that does not know runs of ticks has none. Behind the last tick of a run stands
+    /// [`EventQueue::end_of_ticks`].
+    fn next_tick(&mut self) -> Option<CpuId> {
+        None
+    }
+    /// A run of ticks is over.
+    fn end_of_ticks(&mut self) {}
+
     /// `cpu` goes idle without a tick: nothing but an interrupt is due there.
     fn idle(&mut self, cpu: CpuId) {
         self.set(cpu, Slot::Segment, None);

@@ -41,6 +41,26 @@ impl WinnerTree {
         let path = std::iter::successors(Some(self.first_cpu + cpu), above).take_while(|&seat| seat > 1);
         path.fold(key, |winner, seat| winner.min(self.seats[(seat ^ 1) % SEATS]))
     }
+    /// The key of `cpu`.
+    #[inline]
+    pub(super) fn key_of(&self, cpu: usize) -> u64 {
+        self.seats[(self.first_cpu + cpu) % SEATS]
+    }
+    /// Replaces the key of `cpu`. Its games are played later ([`WinnerTree::play_from`]): until then who sits above is old.
+    #[inline]
+    pub(super) fn seat(&mut self, cpu: usize, key: u64) {
+        self.seats[(self.first_cpu + cpu) % SEATS] = key;
+    }
+    /// Plays the games of the CPUs from `first` to `last`, each game once.
+    pub(super) fn play_from(&mut self, first: usize, last: usize) {
+        let (mut low, mut high) = (self.first_cpu + first, self.first_cpu + last);
+        while low > 1 {
+            (low, high) = (low / 2, high / 2);
+            for seat in low..=high {
+                self.seats[seat % SEATS] = self.seats[2 * seat % SEATS].min(self.seats[(2 * seat + 1) % SEATS]);
+            }
+        }
+    }
     /// Replaces the key of `cpu` and plays its games again, unless it is the same key.
     ///
     /// All the way up: whoever was first is now the loser of its games mostly, and a fixed number of rounds is cheaper

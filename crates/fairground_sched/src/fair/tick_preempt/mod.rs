@@ -3,6 +3,7 @@
 mod align_rightmost;
 mod cfs_slice;
 mod deadline;
+mod plain;
 
 use crate::Sched;
 use crate::ctx::Ctx;
@@ -11,7 +12,7 @@ use crate::seam::TickPreempt;
 use cfs_slice::tick_preempt_reason;
 use fairground_model::Reason;
 use fairground_model::features::Feat;
-use fairground_stdx::{SeId, TaskId};
+use fairground_stdx::{CfsRqId, SeId, TaskId};
 
 impl Sched {
     /// The tick of the fair class, for the running task and every group above it.
@@ -61,17 +62,36 @@ impl Sched {
         let (who, cfs_rq) = (se.who(), se.cfs_rq);
         let queue = &self.cfs_rqs[cfs_rq];
         let (mut reason, mut against) = tick_preempt_reason(queue, se, ideal, self.tunables.min_granularity_ns);
-        if matches!(reason, Reason::TickSliceExpired | Reason::TickAhead) {
-            let cpu = queue.cpu;
-            self.resched_curr(cx, cpu);
-            if reason == Reason::TickSliceExpired {
-                if self.profile.tick_preempt == TickPreempt::AlignRightmost {
-                    against = self.align_vruntime_to_last(cfs_rq, curr);
-                    reason = Reason::TickAlignRightmost;
-                }
-                self.clear_buddies(cfs_rq, curr);
-            }
+        if gives_way(reason) {
+            (reason, against) = self.slice_is_over(cx, curr, cfs_rq, (reason, against));
         }
         cx.decide_who(reason, who, against.map_or(0, |se| self.ses[se].who()));
     }
+
+    /// The running entity gives way, for this reason and perhaps to this one. Returns how that is told.
+    ///
+    /// Kernel: fair.c check_preempt_tick(), v4.12–v6.5
+    fn slice_is_over(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        curr: SeId,
+        cfs_rq: CfsRqId,
+        (mut reason, mut against): (Reason, Option<SeId>),
+    ) -> (Reason, Option<SeId>) {
+        self.resched_curr(cx, self.cfs_rqs[cfs_rq].cpu);
+        if reason == Reason::TickSliceExpired {
+            if self.profile.tick_preempt == TickPreempt::AlignRightmost {
+                against = self.align_vruntime_to_last(cfs_rq, curr);
+                reason = Reason::TickAlignRightmost;
+            }
+            self.clear_buddies(cfs_rq, curr);
+        }
+        (reason, against)
+    }
+}
+
+/// Whether the running entity gives way.
+#[inline]
+fn gives_way(reason: Reason) -> bool {
+    matches!(reason, Reason::TickSliceExpired | Reason::TickAhead)
 }
