@@ -6,6 +6,7 @@ use crate::other_core::Entry;
 use crate::queue::{EventQueue, Queue};
 use crate::simulation::Simulation;
 use fairground_model::{Recorder, Section};
+use fairground_sched::fair::select_task_rq::LooksInVain;
 use fairground_sched::{Ctx, Sched, WakeFlags, Waking};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
@@ -50,9 +51,11 @@ impl Simulation {
         let scripted = self.horizon_before(Instant::MAX);
         let horizon = if self.is_watched() { Instant::ZERO } else { self.horizon };
         let mut others = self.queue.first_of_others(*cpu);
-        let quick = !rec.wants_samples();
+        let in_vain = self.sched.looks_in_vain().filter(|_| !rec.wants_samples());
         loop {
-            if quick && !self.look_in_vain(cpu, &mut others, scripted, horizon) {
+            if let Some(how) = in_vain
+                && !self.look_in_vain(how, cpu, &mut others, scripted, horizon)
+            {
                 return false;
             }
             let Then::Search { wakee, flags, after } = self.cpus[*cpu].then else { return true };
@@ -80,12 +83,20 @@ impl Simulation {
     ///
     /// Here stands what such a step needs and nothing else; a queue that does not know steps goes look by look.
     #[inline(always)]
-    fn look_in_vain(&mut self, cpu: &mut CpuId, others: &mut Instant, scripted: Instant, horizon: Instant) -> bool {
+    fn look_in_vain(
+        &mut self,
+        how: LooksInVain,
+        cpu: &mut CpuId,
+        others: &mut Instant,
+        scripted: Instant,
+        horizon: Instant,
+    ) -> bool {
         let Queue::Fast(queue) = &mut self.queue else { return true };
         loop {
             let row = &mut self.cpus[*cpu];
+            let until = scripted.min(*others);
             let searches = matches!(row.then, Then::Search { .. });
-            if !searches || !self.sched.ttwu_looks_in_vain(&mut row.meter, *cpu, self.now, scripted.min(*others)) {
+            if !searches || !self.sched.ttwu_looks_in_vain(how, &mut row.meter, *cpu, self.now, until) {
                 return true;
             }
             let took = row.price();

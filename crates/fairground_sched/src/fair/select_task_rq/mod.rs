@@ -75,6 +75,7 @@ mod under_way;
 mod wakee;
 
 pub use avg_idle::IdleEstimate;
+pub use looks::LooksInVain;
 #[cfg(test)]
 pub(crate) use tests::{JIFFY, TestMachine, cpu};
 pub(crate) use under_way::Searches;
