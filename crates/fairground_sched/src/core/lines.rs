@@ -126,12 +126,7 @@ impl Touches {
 impl RqLines {
     /// A table in which every look costs the same, until changes are tracked.
     pub(crate) fn new() -> RqLines {
-        RqLines {
-            tracked: false,
-            rows: IndexVec::new(),
-            seen: Vec::new(),
-            touches: IndexVec::new(),
-        }
+        RqLines { tracked: false, rows: IndexVec::new(), seen: Vec::new(), touches: IndexVec::new() }
     }
 
     /// Tracks changes from now on; no core has seen any run queue yet. `contend`: recent visitors are counted too.
@@ -189,7 +184,7 @@ impl RqLines {
     }
 
     /// The same in a call of `by` that began at `call`, where changes are tracked.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&mut self, meter: &mut Meter, by: CpuId, cpu: CpuId, lines: u64, call: Instant) {
         let (own, row) = (self.rows[by], self.rows[cpu]);
         if std::mem::replace(&mut self.seen[own.core + cpu.index()], row.version) == row.version {

@@ -1,6 +1,6 @@
 //! What a search looks at, and the looks that find nothing: nearly all of them.
 
-use super::search::{Search, Stage};
+use super::search::Stage;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::{IdleSearch, SchedIdleCpu};
@@ -51,60 +51,37 @@ impl Sched {
     ///
     /// It is [`Sched::ttwu_search`] without the ways to an end. Nothing but the meter of `by` and who was at the lines changes.
     #[inline(always)]
-    pub fn ttwu_looks_in_vain(
-        &mut self,
-        how: LooksInVain,
-        meter: &mut Meter,
-        by: CpuId,
-        now: Instant,
-        until: Instant,
-    ) -> bool {
-        let Some(mut search) = self.searches.take(by) else { return false };
-        let overtaken = match search.stage {
-            Stage::Cpus => self.cpus_in_vain(how, meter, by, &mut search, now, until),
-            Stage::Cores => how.at_cores && self.cores_in_vain(how, meter, by, &mut search, now, until),
-        };
-        if overtaken {
-            search.interrupt(meter.lasted_ns());
+    pub fn ttwu_looks_in_vain(&mut self, how: LooksInVain, meter: &mut Meter, by: CpuId, now: Instant, until: Instant) -> bool {
+        let Some(search) = self.searches.of(by) else { return false };
+        // Up to here the call may go on.
+        let limit = until.ns().saturating_sub(now.ns());
+        if search.stage == Stage::Cores {
+            return how.at_cores && self.cores_in_vain(how, meter, by, now, limit);
         }
-        self.searches.put_back(by, search);
-        overtaken
-    }
-
-    /// Single CPUs that are not idle.
-    #[inline(always)]
-    fn cpus_in_vain(
-        &mut self,
-        how: LooksInVain,
-        meter: &mut Meter,
-        by: CpuId,
-        search: &mut Search,
-        now: Instant,
-        until: Instant,
-    ) -> bool {
-        while let Some(cpu) = search.ahead().filter(|&cpu| search.nr > 1 && !self.idle_cpus.contains(cpu)) {
+        let sis = &mut self.rqs[by].sis;
+        while let Some(cpu) = search.ahead() {
+            if search.nr <= 1 || self.idle_cpus.contains(cpu) {
+                break;
+            }
             search.passes(cpu);
             search.nr -= 1;
-            self.rqs[by].sis.sis_scanned += 1;
+            sis.sis_scanned += 1;
             self.lines.read(meter, by, cpu, how.busy_lines, now);
-            if now.ns() + meter.so_far_ns() >= until.ns() {
+            // Where CPUs take turns no search stops: what the call has cost is what it has lasted.
+            let so_far = meter.so_far_ns();
+            if so_far >= limit {
+                search.interrupt(so_far);
                 return true;
             }
         }
         false
     }
 
-    /// Cores that have a thread that is not idle.
+    /// The same for cores that have a thread that is not idle.
     #[inline(never)]
-    fn cores_in_vain(
-        &mut self,
-        how: LooksInVain,
-        meter: &mut Meter,
-        by: CpuId,
-        search: &mut Search,
-        now: Instant,
-        until: Instant,
-    ) -> bool {
+    fn cores_in_vain(&mut self, how: LooksInVain, meter: &mut Meter, by: CpuId, now: Instant, limit: u64) -> bool {
+        let Some(search) = self.searches.of(by) else { return false };
+        let sis = &mut self.rqs[by].sis;
         while let Some(cpu) = search.ahead() {
             let threads = self.topology.threads.of(cpu);
             if threads.iter().all(|&sibling| self.idle_cpus.contains(sibling)) {
@@ -113,7 +90,7 @@ impl Sched {
             search.passes(cpu);
             for &sibling in threads {
                 let idle = self.idle_cpus.contains(sibling);
-                self.rqs[by].sis.sis_scanned += 1;
+                sis.sis_scanned += 1;
                 self.lines.read(meter, by, sibling, if idle { LINES } else { how.busy_lines }, now);
                 match search.candidate {
                     None if idle && self.tasks[search.placing.task].cpus_allowed.contains(sibling) => {
@@ -124,7 +101,9 @@ impl Sched {
                 }
             }
             threads.iter().for_each(|&sibling| search.cpus.remove(sibling));
-            if now.ns() + meter.so_far_ns() >= until.ns() {
+            let so_far = meter.so_far_ns();
+            if so_far >= limit {
+                search.interrupt(so_far);
                 return true;
             }
         }
