@@ -65,9 +65,9 @@ struct When {
 impl When {
     #[inline]
     fn of(cx: &Ctx<'_, '_>) -> When {
-        When::by(cx.meter, cx.now)
+        When { call: cx.now.ns(), now: cx.clock().ns() }
     }
-    /// Now, in a call that began at `call`.
+    /// The same by the parts of a call of which that is the beginning.
     #[inline]
     fn by(meter: &Meter, call: Instant) -> When {
         When { call: call.ns(), now: call.ns() + meter.so_far_ns() }
