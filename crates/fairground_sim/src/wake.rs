@@ -3,8 +3,10 @@
 use crate::cpu::{AfterWake, Then};
 use crate::kernel::Next;
 use crate::other_core::Entry;
+use crate::queue::{EventQueue, Queue};
 use crate::simulation::Simulation;
 use fairground_model::{Recorder, Section};
+use fairground_sched::fair::select_task_rq::LooksInVain;
 use fairground_sched::{Ctx, Sched, WakeFlags, Waking};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
@@ -49,7 +51,14 @@ impl Simulation {
         let scripted = self.horizon_before(Instant::MAX);
         let horizon = if self.is_watched() { Instant::ZERO } else { self.horizon };
         let mut others = self.queue.first_of_others(*cpu);
-        while let Then::Search { wakee, flags, after } = self.cpus[*cpu].then {
+        let in_vain = self.sched.looks_in_vain().filter(|_| !rec.wants_samples());
+        loop {
+            if let Some(how) = in_vain
+                && !self.look_in_vain(how, cpu, &mut others, scripted, horizon)
+            {
+                return false;
+            }
+            let Then::Search { wakee, flags, after } = self.cpus[*cpu].then else { return true };
             let waking = self.search_until(rec, *cpu, others.min(scripted), |sched, cx| sched.ttwu_search(cx, wakee));
             if waking != Waking::Searching {
                 self.select(*cpu, wakee, flags, after, waking);
@@ -67,6 +76,38 @@ impl Simulation {
             (self.now, *cpu, others) = step;
         }
         true
+    }
+
+    /// The same for steps whose looks find nothing, from one CPU to the next. False: no step is the next event. True: `cpu` is
+    /// at one that may find something.
+    ///
+    /// Here stands what such a step needs and nothing else; a queue that does not know steps goes look by look.
+    #[inline(always)]
+    fn look_in_vain(
+        &mut self,
+        how: LooksInVain,
+        cpu: &mut CpuId,
+        others: &mut Instant,
+        scripted: Instant,
+        horizon: Instant,
+    ) -> bool {
+        let Queue::Fast(queue) = &mut self.queue else { return true };
+        loop {
+            let row = &mut self.cpus[*cpu];
+            let until = scripted.min(*others);
+            let searches = matches!(row.then, Then::Search { .. });
+            if !searches || !self.sched.ttwu_looks_in_vain(how, &mut row.meter, *cpu, self.now, until) {
+                return true;
+            }
+            let took = row.price();
+            if took == Ns::ZERO {
+                continue;
+            }
+            row.book(Section::TryToWakeUp, self.now, took);
+            queue.busy_for_a_step(*cpu, self.now + took);
+            let Some(step) = queue.advance_to_step(horizon) else { return false };
+            (self.now, *cpu, *others) = step;
+        }
     }
 
     /// Second phase of a wake-up: the wakee is queued under the lock of its CPU, or left to that CPU without it. Who has

@@ -30,6 +30,7 @@ mod jitter;
 mod kernel_sections;
 mod led;
 mod locks;
+mod looks_in_vain;
 mod noise;
 mod other_core;
 mod parts;

@@ -57,6 +57,10 @@ impl<I: Id, T> IndexVec<I, T> {
     pub fn get(&self, id: I) -> Option<&T> {
         self.raw.get(id.index())
     }
+    /// The row of `id`, to be changed, if there is one.
+    pub fn get_mut(&mut self, id: I) -> Option<&mut T> {
+        self.raw.get_mut(id.index())
+    }
     /// All ids in order.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
         (0..self.raw.len()).map(I::from_index)

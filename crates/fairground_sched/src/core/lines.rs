@@ -2,7 +2,7 @@
 
 use crate::ctx::Ctx;
 use fairground_model::{MachineView, Meter, Op};
-use fairground_stdx::{CpuId, CpuMask, Id, IndexVec};
+use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant};
 
 /// For how long a CPU that has touched a run queue is in the way of others, ns.
 const CONTEND_NS: u64 = 1_000;
@@ -19,14 +19,20 @@ const TOUCHES: usize = 8;
 pub(crate) struct RqLines {
     /// Whether anybody pays for it; nothing is kept otherwise.
     tracked: bool,
-    version: IndexVec<CpuId, u32>,
-    /// Where the versions that each CPU's core has read begin.
-    core: IndexVec<CpuId, usize>,
-    package: IndexVec<CpuId, u32>,
+    rows: IndexVec<CpuId, Row>,
     /// By core, then by CPU.
     seen: Vec<u32>,
     /// Who was at each run queue last; empty where nobody pays for that.
     touches: IndexVec<CpuId, Touches>,
+}
+
+/// A CPU: its run queue, and who looks from it.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    version: u32,
+    package: u32,
+    /// Where the versions that its core has read begin.
+    core: usize,
 }
 
 /// The last CPUs that have changed the lines of a run queue or fetched them, each of them once, and when: the latest first.
@@ -61,6 +67,11 @@ impl When {
     fn of(cx: &Ctx<'_, '_>) -> When {
         When { call: cx.now.ns(), now: cx.clock().ns() }
     }
+    /// The same by the parts of a call of which that is the beginning.
+    #[inline]
+    fn by(meter: &Meter, call: Instant) -> When {
+        When { call: call.ns(), now: call.ns() + meter.so_far_ns() }
+    }
 }
 
 impl Touches {
@@ -76,20 +87,26 @@ impl Touches {
             [self.0[0], self.0[1]] = [own, NOBODY];
             return 0;
         }
-        self.touch_among(own, when.now)
+        self.touch_among(own, when)
     }
 
     /// The same where the latest of the list may count.
     #[inline(never)]
-    fn touch_among(&mut self, own: u64, now: u64) -> u64 {
+    fn touch_among(&mut self, own: u64, When { call, now }: When) -> u64 {
         // |now - at| < CONTEND_NS in one comparison: what lies ahead of the last instant that counts wraps.
         let last = now + 3 * CONTEND_NS - 1;
         let lately = |touch: u64| last.wrapping_sub(touch >> CPU_BITS) <= 2 * (CONTEND_NS - 1);
-        let is_own = |touch: u64| touch & NOBODY == own & NOBODY;
-        let len = self.0.iter().position(|&touch| touch == NOBODY).unwrap_or(TOUCHES);
-        let others = self.0[..len].iter().filter(|&&touch| lately(touch) && !is_own(touch)).count() as u64;
+        // Up to here nobody who asks from now on counts it. The list ends where such begin, or where nobody is.
+        let forgotten = (call + CONTEND_NS) << CPU_BITS | NOBODY;
+        let (mut len, mut others, mut place) = (0, 0, TOUCHES);
+        for &touch in self.0.iter().take_while(|&&touch| touch > forgotten) {
+            let is_own = (touch ^ own) & NOBODY == 0;
+            others += u64::from(lately(touch) & !is_own);
+            place = if is_own { len } else { place };
+            len += 1;
+        }
         // Its old place, or one at the end, or that of the one who was there first.
-        let mut place = self.0[..len].iter().position(|&touch| is_own(touch)).unwrap_or(len.min(TOUCHES - 1));
+        place = place.min(len).min(TOUCHES - 1);
         if place == len && len + 1 < TOUCHES {
             self.0[len + 1] = NOBODY;
         }
@@ -109,23 +126,16 @@ impl Touches {
 impl RqLines {
     /// A table in which every look costs the same, until changes are tracked.
     pub(crate) fn new() -> RqLines {
-        RqLines {
-            tracked: false,
-            version: IndexVec::new(),
-            core: IndexVec::new(),
-            package: IndexVec::new(),
-            seen: Vec::new(),
-            touches: IndexVec::new(),
-        }
+        RqLines { tracked: false, rows: IndexVec::new(), seen: Vec::new(), touches: IndexVec::new() }
     }
 
     /// Tracks changes from now on; no core has seen any run queue yet. `contend`: recent visitors are counted too.
     pub(crate) fn track(&mut self, machine: &MachineView, contend: bool) {
         let first_of_core = |cpu: CpuId| machine.cpus[cpu].smt.first().unwrap_or(cpu);
         self.tracked = true;
-        self.version = machine.cpus.iter().map(|_| 1).collect();
-        self.core = machine.cpus.ids().map(|cpu| first_of_core(cpu).index() * machine.cpus.len()).collect();
-        self.package = machine.cpus.iter().map(|cpu| cpu.package).collect();
+        let core = |cpu| first_of_core(cpu).index() * machine.cpus.len();
+        let row = |cpu: CpuId| Row { version: 1, package: machine.cpus[cpu].package, core: core(cpu) };
+        self.rows = machine.cpus.ids().map(row).collect();
         self.seen = vec![0; machine.cpus.len() * machine.cpus.len()];
         self.touches = machine.cpus.iter().filter(|_| contend).map(|_| Touches::NONE).collect();
     }
@@ -146,15 +156,16 @@ impl RqLines {
 
     fn change(&mut self, by: CpuId, cpu: CpuId, when: When) {
         self.contend(by, cpu, when);
-        self.version[cpu] = self.version[cpu].wrapping_add(1);
-        let row = self.core[by] + cpu.index();
-        self.seen[row] = self.version[cpu];
+        let version = &mut self.rows[cpu].version;
+        *version = version.wrapping_add(1);
+        let version = *version;
+        self.seen[self.rows[by].core + cpu.index()] = version;
     }
 
     /// `by` changes or fetches the lines of `cpu`. Returns how many others have been there lately, where that counts.
     #[inline]
     fn contend(&mut self, by: CpuId, cpu: CpuId, when: When) -> u64 {
-        if self.touches.is_empty() { 0 } else { self.touches[cpu].touch(by, when) }
+        self.touches.get_mut(cpu).map_or(0, |touches| touches.touch(by, when))
     }
 
     /// Fetches the lines of the run queue of `cpu`, which the caller is about to change.
@@ -169,19 +180,21 @@ impl RqLines {
         if !self.tracked {
             return cx.meter.count(Op::ScanCpu);
         }
-        let when = When::of(cx);
-        self.read(cx.meter, cx.cpu, cpu, lines, when);
+        self.read(cx.meter, cx.cpu, cpu, lines, cx.now);
     }
 
-    #[inline]
-    fn read(&mut self, meter: &mut Meter, by: CpuId, cpu: CpuId, lines: u64, when: When) {
-        let seen = &mut self.seen[self.core[by] + cpu.index()];
-        if std::mem::replace(seen, self.version[cpu]) == self.version[cpu] {
+    /// The same in a call of `by` that began at `call`, where changes are tracked.
+    #[inline(always)]
+    pub(crate) fn read(&mut self, meter: &mut Meter, by: CpuId, cpu: CpuId, lines: u64, call: Instant) {
+        let (own, row) = (self.rows[by], self.rows[cpu]);
+        if std::mem::replace(&mut self.seen[own.core + cpu.index()], row.version) == row.version {
             return meter.count(Op::ScanCpu);
         }
-        let others = self.contend(by, cpu, when);
-        meter.count_n(Op::ScanContend, others);
-        let (op, n) = match self.package[by] == self.package[cpu] {
+        let others = self.contend(by, cpu, When::by(meter, call));
+        if others > 0 {
+            meter.count_n(Op::ScanContend, others);
+        }
+        let (op, n) = match own.package == row.package {
             true => (Op::ScanDirty, lines),
             false => (Op::ScanSocket, 1),
         };
@@ -231,7 +244,7 @@ mod tests {
         lines.track(&machine(), false);
         let mut price = |by, cpu, n| {
             let mut meter = meter();
-            lines.read(&mut meter, by, cpu, n, at(0));
+            lines.read(&mut meter, by, cpu, n, Instant::ZERO);
             assert_eq!(meter.total(Op::ScanCpu), 1, "each look is counted once");
             meter.so_far_ns()
         };
@@ -240,7 +253,7 @@ mod tests {
         lines.change(a, c, at(0));
         let mut price = |by, cpu, n| {
             let mut meter = meter();
-            lines.read(&mut meter, by, cpu, n, at(0));
+            lines.read(&mut meter, by, cpu, n, Instant::ZERO);
             meter.so_far_ns()
         };
         assert_eq!([price(b, c, 1), price(c, c, 1), price(d, c, 1)], [CLEAN, LINE, SOCKET]);
@@ -254,7 +267,7 @@ mod tests {
         let mut prices = [0; Op::COUNT];
         prices[Op::ScanCpu as usize] = 59_000;
         let mut meter = Meter::new(prices);
-        lines.read(&mut meter, CpuId::new(0), CpuId::new(2), 3, at(0));
+        lines.read(&mut meter, CpuId::new(0), CpuId::new(2), 3, Instant::ZERO);
         assert_eq!(meter.so_far_ns(), 59);
     }
 
@@ -268,7 +281,7 @@ mod tests {
             lines.change(CpuId::new(by), looked_at, When { call: 0, now: now - ago });
         }
         let mut meter = meter();
-        lines.read(&mut meter, looker, looked_at, 1, at(now));
+        lines.read(&mut meter, looker, looked_at, 1, Instant::from_ns(now));
         meter.total(Op::ScanContend)
     }
 
@@ -285,9 +298,9 @@ mod tests {
         let [a, b, c] = [0, 1, 2].map(CpuId::new);
         let now = 5_000;
         let mut contention = |by| {
-            lines.version[c] += 1;
+            lines.rows[c].version += 1;
             let mut meter = meter();
-            lines.read(&mut meter, by, c, 1, at(now));
+            lines.read(&mut meter, by, c, 1, Instant::from_ns(now));
             meter.total(Op::ScanContend)
         };
         assert_eq!([a, a, b, a, b].map(&mut contention), [0, 0, 1, 1, 1]);

@@ -97,8 +97,13 @@ impl FastQueue {
             false => self.tree.replace(cpu, sources.first()),
         }
     }
+    /// The same, where mostly nothing has changed.
+    #[inline(never)]
+    fn settle_apart(&mut self) {
+        self.settle();
+    }
     /// The tree takes over what has changed on the CPU of the last event.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self) {
         debug_assert!(self.run_from == NO_RUN, "a run of ticks goes on");
         if std::mem::take(&mut self.stale) {
@@ -119,7 +124,7 @@ impl FastQueue {
     fn first_key_of_others(&self, cpu: usize) -> u64 {
         match self.sources[cpu].is_near {
             true => self.tree.min().min(self.near.first_beside(cpu)),
-            false => self.tree.min_with(cpu, key(NEVER, Class::Segment, cpu)).min(self.near.first()),
+            false => self.tree.min_beside(cpu).min(self.near.first()),
         }
     }
     /// The event of `key` is the next to be handled.
@@ -143,7 +148,7 @@ impl EventQueue for FastQueue {
             now: 0,
             sources: (0..nr_cpus).map(Sources::new).collect(),
             tree: WinnerTree::new(nr_cpus),
-            near: NearList::new(nr_cpus),
+            near: NearList::new(),
             handled: 0,
             stale: false,
             run_from: NO_RUN,
@@ -184,7 +189,7 @@ impl EventQueue for FastQueue {
             sources.hold_irqs(cpu, until);
         });
     }
-    #[inline]
+    #[inline(always)]
     fn busy_for_a_step(&mut self, cpu: CpuId, until: Instant) {
         let (cpu, until) = (cpu.index(), checked(self.now, Some(until)));
         let sources = &mut self.sources[cpu];
@@ -200,9 +205,11 @@ impl EventQueue for FastQueue {
         }
         self.stale &= cpu != self.handled;
     }
-    #[inline]
+    #[inline(always)]
     fn advance_to_step(&mut self, limit: Instant) -> Option<(Instant, CpuId, Instant)> {
-        self.settle();
+        if self.stale {
+            self.settle_apart();
+        }
         let (first, others) = (self.near.first(), self.tree.min());
         let is_step = first >> CLASS_SHIFT & 3 == Class::Segment as u64;
         if !is_step || first > others || first >> AT_SHIFT >= limit.ns().min(NEVER) {
@@ -304,7 +311,9 @@ impl EventQueue for FastQueue {
     }
     #[inline]
     fn first_of_others(&mut self, cpu: CpuId) -> Instant {
-        self.settle();
+        if self.stale {
+            self.settle_apart();
+        }
         instant(self.first_key_of_others(cpu.index()))
     }
     #[inline]

@@ -1,24 +1,42 @@
 //! Keys of the few CPUs whose events come soon, one after the other.
 
 use super::CLASS_SHIFT;
-use std::cell::Cell;
+use fairground_stdx::CpuMask;
 
-/// Keys in order, at most one per CPU. A key that moves passes those between its old place and its new one: as many as
-/// there are CPUs in the list at most, and no more than stand before its new instant.
+/// Places of the ring: enough for a key of each CPU, and the two around them.
+const PLACES: usize = 2 * CpuMask::CAPACITY;
+
+/// Keys in order, at most one per CPU, in a ring. The first mostly moves behind nearly all others, since steps are of
+/// about the same length: it is taken off one end and finds its place from the other.
 ///
 /// ```text
-/// [ 480 cpu 7 | 510 cpu 3 | 700 cpu 90 | never ]      cpu 7 makes a step of 150 ns:
-/// [ 510 cpu 3 | 630 cpu 7 | 700 cpu 90 | never ]
+/// [ 480 cpu 7 | 510 cpu 3 | 600 cpu 90 | never ]                  cpu 7 makes a step of 150 ns:
+///             [ 510 cpu 3 | 600 cpu 90 | 630 cpu 7 | never ]
 /// ```
 ///
-/// The last key is later than every event, so that no walk needs to ask for the end.
+/// Around them stand two that are no keys of events: whoever looks for a place meets the first, and whoever asks for the
+/// first or the second key the last. Nobody need ask how many there are.
 #[derive(Clone, Debug)]
 pub(super) struct NearList {
-    keys: Vec<u64>,
+    keys: Box<[u64; PLACES]>,
+    /// The place of the first key, and the one behind the last.
+    first: usize,
+    end: usize,
 }
 
-/// Behind all keys of events.
+/// Before and behind all keys of events.
+const BEFORE: u64 = 0;
 const END: u64 = u64::MAX;
+
+/// The places beside one: those of a ring wrap.
+#[inline]
+fn after(place: usize) -> usize {
+    place.wrapping_add(1) % PLACES
+}
+#[inline]
+fn before(place: usize) -> usize {
+    place.wrapping_sub(1) % PLACES
+}
 
 /// The CPU of a key.
 fn cpu_of(key: u64) -> usize {
@@ -26,64 +44,76 @@ fn cpu_of(key: u64) -> usize {
 }
 
 impl NearList {
-    /// An empty list with room for so many CPUs.
-    pub(super) fn new(nr_cpus: usize) -> NearList {
-        let mut keys = Vec::with_capacity(nr_cpus + 1);
-        keys.push(END);
-        NearList { keys }
+    /// An empty list.
+    pub(super) fn new() -> NearList {
+        let mut list = NearList { keys: Box::new([END; PLACES]), first: 0, end: 0 };
+        list.keys[before(list.first)] = BEFORE;
+        list
     }
     /// The smallest key, one that is no event if there is none.
     #[inline]
     pub(super) fn first(&self) -> u64 {
-        self.keys[0]
+        self.keys[self.first % PLACES]
     }
     /// The second smallest; there is one CPU at least.
     #[inline]
     pub(super) fn second(&self) -> u64 {
-        self.keys[1]
+        self.keys[after(self.first)]
     }
     /// The smallest key of the CPUs beside `cpu`, which is in the list.
     #[inline]
     pub(super) fn first_beside(&self, cpu: usize) -> u64 {
-        match cpu_of(self.keys[0]) == cpu {
+        match cpu_of(self.first()) == cpu {
             true => self.second(),
-            false => self.keys[0],
+            false => self.first(),
         }
     }
     /// A CPU comes into the list.
-    #[inline(never)]
+    #[inline]
     pub(super) fn insert(&mut self, key: u64) {
-        let place = self.keys.iter().position(|&other| other > key).unwrap_or(0);
-        self.keys.insert(place, key);
+        let mut place = self.end % PLACES;
+        self.end = after(place);
+        self.keys[self.end] = END;
+        loop {
+            let other = self.keys[before(place)];
+            if other <= key {
+                break;
+            }
+            self.keys[place] = other;
+            place = before(place);
+        }
+        self.keys[place] = key;
     }
     /// A CPU leaves it.
-    #[inline(never)]
+    #[inline]
     pub(super) fn remove(&mut self, cpu: usize) {
-        let place = self.place(cpu);
-        self.keys.remove(place);
+        if cpu_of(self.first()) != cpu {
+            return self.remove_among(cpu);
+        }
+        self.keys[self.first % PLACES] = BEFORE;
+        self.first = after(self.first);
+    }
+    /// The same if it is not the first.
+    #[inline(never)]
+    fn remove_among(&mut self, cpu: usize) {
+        let mut place = self.first;
+        loop {
+            assert!(place != self.end, "invariant: a CPU whose event is near has its key in the list");
+            if cpu_of(self.keys[place]) == cpu {
+                break;
+            }
+            place = after(place);
+        }
+        while place != self.end {
+            self.keys[place] = self.keys[after(place)];
+            place = after(place);
+        }
+        self.end = before(self.end);
     }
     /// Replaces the key of a CPU: that of the first, mostly, by a later one.
     #[inline]
     pub(super) fn replace(&mut self, cpu: usize, key: u64) {
-        let place = if cpu_of(self.keys[0]) == cpu { 0 } else { self.place(cpu) };
-        if self.keys[place] > key {
-            self.keys.remove(place);
-            return self.insert(key);
-        }
-        let keys = Cell::from_mut(&mut self.keys[place..]).as_slice_of_cells();
-        let mut last = &keys[0];
-        for next in &keys[1..] {
-            if next.get() > key {
-                break;
-            }
-            last.set(next.get());
-            last = next;
-        }
-        last.set(key);
-    }
-    /// Where the key of `cpu` stands.
-    fn place(&self, cpu: usize) -> usize {
-        let is_of_cpu = |&key: &u64| cpu_of(key) == cpu;
-        self.keys.iter().position(is_of_cpu).expect("invariant: a CPU whose event is near has its key in the list")
+        self.remove(cpu);
+        self.insert(key);
     }
 }

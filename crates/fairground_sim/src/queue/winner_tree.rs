@@ -35,11 +35,15 @@ impl WinnerTree {
     pub(super) fn min(&self) -> u64 {
         self.seats[1]
     }
-    /// What the smallest key would be if the one of `cpu` were `key`.
-    pub(super) fn min_with(&self, cpu: usize, key: u64) -> u64 {
-        let above = |&seat: &usize| Some(seat / 2);
-        let path = std::iter::successors(Some(self.first_cpu + cpu), above).take_while(|&seat| seat > 1);
-        path.fold(key, |winner, seat| winner.min(self.seats[(seat ^ 1) % SEATS]))
+    /// What the smallest key would be if `cpu` had none.
+    #[inline(never)]
+    pub(super) fn min_beside(&self, cpu: usize) -> u64 {
+        let (mut seat, mut winner) = (self.first_cpu + cpu, key(NEVER, Class::Tick, cpu));
+        while seat > 1 {
+            winner = winner.min(self.seats[(seat ^ 1) % SEATS]);
+            seat /= 2;
+        }
+        winner
     }
     /// The key of `cpu`.
     #[inline]
@@ -94,7 +98,7 @@ mod tests {
                 let cpu = step * 7 % nr_cpus;
                 keys[cpu] = key((step as u64 * 7919) % 1009, Class::Irq, cpu);
                 let least = keys.iter().copied().min();
-                assert_eq!(Some(tree.min_with(cpu, keys[cpu])), least, "{nr_cpus} CPUs, before step {step}");
+                assert_eq!(Some(tree.min_beside(cpu).min(keys[cpu])), least, "{nr_cpus} CPUs, before step {step}");
                 tree.replace(cpu, keys[cpu]);
                 assert_eq!(Some(tree.min()), least, "{nr_cpus} CPUs, step {step}");
             }

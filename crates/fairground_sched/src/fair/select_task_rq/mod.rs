@@ -46,7 +46,7 @@
 //!
 //! `affine.rs` and `wakee.rs` set the target. `idle_sibling.rs` tries the CPUs known by name, then `search.rs` walks
 //! the cache domain with the budget of `scan_budget.rs` and what `idle_core.rs` and `idle_cpus.rs` know;
-//! `idle_capacity.rs` does so on unequal CPUs. `under_way.rs` keeps searches that have stopped, `avg_idle.rs` what they
+//! `looks.rs` makes the looks, and `idle_capacity.rs` searches unequal CPUs. `under_way.rs` keeps searches that have stopped, `avg_idle.rs` what they
 //! are measured by. Forks take `idlest_group/` and `idlest_cpu.rs`, and `fallback.rs` is the last resort. Energy-aware
 //! placement comes first where it is active: `../energy/`. Who queues the task then, waker or target, is
 //! `core/wake_list.rs`.
@@ -66,6 +66,7 @@ mod idle_cpus;
 mod idle_sibling;
 mod idlest_cpu;
 mod idlest_group;
+mod looks;
 mod scan_budget;
 mod search;
 #[cfg(test)]
@@ -74,6 +75,7 @@ mod under_way;
 mod wakee;
 
 pub use avg_idle::IdleEstimate;
+pub use looks::LooksInVain;
 #[cfg(test)]
 pub(crate) use tests::{JIFFY, TestMachine, cpu};
 pub(crate) use under_way::Searches;

@@ -8,7 +8,7 @@ use super::Placing;
 use super::scan_budget::{ScanClock, UNLIMITED};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{ClusterSearch, IdleSearch, SchedIdleCpu};
+use crate::seam::{ClusterSearch, IdleSearch};
 use crate::topology::SdFlags;
 use fairground_model::features::Feat;
 use fairground_model::{Op, Reason};
@@ -16,7 +16,7 @@ use fairground_stdx::{CpuId, CpuMask, Instant, SdId, SgId, TaskId};
 
 /// What is searched for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
+pub(super) enum Stage {
     /// Cores all of whose threads are idle.
     Cores,
     /// Free CPUs, within a budget.
@@ -47,18 +47,18 @@ pub(crate) struct Search {
     pub(super) farther: Option<(CpuId, Reason)>,
     /// The wake-up is an affine one.
     pub(super) want_affine: bool,
-    stage: Stage,
+    pub(super) stage: Stage,
     /// What is walked over now, and what after that.
-    cpus: CpuMask,
+    pub(super) cpus: CpuMask,
     rest: CpuMask,
     /// The walk goes from `start` up to the last CPU and then from the first to `start`; `from` is next, `end` is not.
     start: u32,
     from: u32,
     end: u32,
     /// An idle thread of a busy core that was seen on the way.
-    candidate: Option<CpuId>,
+    pub(super) candidate: Option<CpuId>,
     /// Lowered before each look; 0 ends the search.
-    nr: u64,
+    pub(super) nr: u64,
     clock: Option<ScanClock>,
     /// What the search has lasted up to its last interruption, ns.
     lasted: u64,
@@ -116,12 +116,24 @@ impl Search {
         (self.from, self.end) == (self.start, u32::MAX)
     }
 
+    /// The next CPU of the walk, if it lies in the stretch of CPUs that the walk is in.
+    #[inline]
+    pub(super) fn ahead(&self) -> Option<CpuId> {
+        self.cpus.next_from(self.from).filter(|cpu| cpu.get() < self.end)
+    }
+
+    /// The walk has come behind `cpu`, which was [`Search::ahead`].
+    #[inline]
+    pub(super) fn passes(&mut self, cpu: CpuId) {
+        self.from = cpu.get() + 1;
+    }
+
     /// The next CPU of the walk.
     #[inline]
     fn next(&mut self) -> Option<CpuId> {
         loop {
-            if let Some(cpu) = self.cpus.next_from(self.from).filter(|cpu| cpu.get() < self.end) {
-                self.from = cpu.get() + 1;
+            if let Some(cpu) = self.ahead() {
+                self.passes(cpu);
                 return Some(cpu);
             }
             if self.end == u32::MAX {
@@ -397,23 +409,6 @@ impl Sched {
         !self.lines.tracked() && (cx.until == Instant::MAX || cx.meter.price_ps(Op::ScanCpu) == 0)
     }
 
-    /// A search looks at the run queue of `cpu`: at its current task, at its counts and at its wake list, of which at a
-    /// busy CPU the first says enough where tasks of policy SCHED_IDLE do not matter.
-    ///
-    /// Kernel: core.c available_idle_cpu(), idle_cpu(), fair.c sched_idle_cpu() from v5.7, v4.12–
-    #[inline]
-    pub(super) fn look(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        self.count_look(cx, cpu);
-        self.rqs[cx.cpu].sis.sis_scanned += 1;
-    }
-
-    /// Counts such a look.
-    #[inline]
-    pub(crate) fn count_look(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        let first_says_it = self.profile.sched_idle_cpu == SchedIdleCpu::Busy && !self.idle_cpus.contains(cpu);
-        self.lines.look(cx, cpu, if first_says_it { 1 } else { LINES });
-    }
-
     /// Whether all threads of the core of `cpu` are idle. A thread of a busy core that the task may use is kept in
     /// `candidate`; once there is one the first busy thread ends the look.
     ///
@@ -476,8 +471,6 @@ impl Sched {
 }
 
 const NSEC_PER_USEC: u64 = 1000;
-/// Lines of a run queue that a full look reads.
-const LINES: u64 = 3;
 
 /// The first CPU that is in both sets, from `start` on, wrapping once.
 fn first_of_both(a: &CpuMask, b: &CpuMask, start: CpuId) -> Option<CpuId> {

@@ -25,6 +25,11 @@ impl Searches {
     pub(super) fn place(&mut self) -> Box<Search> {
         self.spare.pop().expect("invariant: a CPU is in the middle of one search at most")
     }
+    /// The search of `cpu`, in its place.
+    #[inline]
+    pub(super) fn of(&mut self, cpu: CpuId) -> Option<&mut Search> {
+        self.under_way[cpu].as_deref_mut()
+    }
     /// The search of `cpu` goes on.
     #[inline]
     pub(super) fn take(&mut self, cpu: CpuId) -> Option<Box<Search>> {
