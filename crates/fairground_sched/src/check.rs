@@ -28,6 +28,9 @@ impl Sched {
         self.check_dl()?;
         self.check_wake_lists()?;
         self.check_searches()?;
+        hold(!self.plain_ticks || self.ticks_may_be_plain(), || {
+            "ticks go the short way, and the machine is not for that".into()
+        })?;
         self.check_bandwidth()?;
         self.check_balance()
     }

@@ -16,12 +16,16 @@ impl Sched {
     /// Chooses how ticks go from now on: the short way, if that is `wanted` and the machine has no groups, governors that look, lost
     /// capacity, capacities that differ or energy model. To be asked again after each change of these; without it, ticks go the long way.
     pub fn choose_ticks(&mut self, wanted: bool) {
-        self.plain_ticks = wanted
-            && self.groups.is_empty()
+        self.plain_ticks = wanted && self.ticks_may_be_plain();
+    }
+
+    /// Whether nothing of that is there.
+    pub(crate) fn ticks_may_be_plain(&self) -> bool {
+        self.groups.is_empty()
             && !self.cpufreq.looks
             && !self.has_pressure
             && !self.topology.asym_cpucap_active
-            && !self.sched_energy_enabled();
+            && !self.sched_energy_enabled()
     }
 
     /// The task whose tick goes the short way: a fair one that runs on `cx.cpu`, where no reschedule is due, and neither the timer of a
