@@ -238,23 +238,3 @@ fn a_server_is_charged_with_what_tasks_run() {
         assert_eq!(left(&bench), before - MS as i64, "{kernel}");
     }
 }
-
-/// A task that was born on an idle CPU runs there, and nobody has been woken there yet: the idle time ends as its `exec` wakes the stopper,
-/// and up to v6.18 a wake-up is what ends it.
-#[test]
-fn the_stopper_of_an_exec_ends_an_idle_time() {
-    for (kernel, ends) in [("v5.10", true), ("v6.1", true), ("v6.12", true), ("v7.2", false)] {
-        let mut bench = bench(kernel, 2);
-        bench.normal(0);
-        bench.schedule();
-        bench.normal(0);
-        let began = bench.sched.rqs[CPU].clocks.clock;
-        let lb = &mut bench.sched.rqs[CPU].lb;
-        (lb.avg_idle, lb.idle_stamp) = (1_000_000, began);
-        bench.now = Instant::from_ns(bench.now.ns() + 200_000);
-        bench.call(|sched, cx| sched.sched_exec(cx));
-        assert!(bench.sched.rqs[CPU].need_resched, "{kernel}: it goes to the other CPU");
-        let lb = &bench.sched.rqs[CPU].lb;
-        assert_eq!((lb.avg_idle, lb.idle_stamp == 0), (if ends { 900_000 } else { 1_000_000 }, ends), "{kernel}");
-    }
-}
