@@ -308,6 +308,17 @@ impl TaskSet {
         self.tasks.iter().map(|task| task.policy).chain(own).chain(given)
     }
 
+    /// Whether some task goes to another group, and some group has a quota, now or later.
+    pub fn moves_below_quotas(&self) -> bool {
+        let limited = self.groups.iter().any(|group| group.limit.quota.is_some());
+        let limits = |change: &Change| matches!(change, Change::CpuMax { limit, .. } if limit.quota.is_some());
+        let moves = |change: &Change| matches!(change, Change::Group { .. });
+        let program_moves = |instr: &Instr| matches!(instr, Instr::SetGroup { .. });
+        (limited || self.changes.iter().any(|timed| limits(&timed.change)))
+            && (self.changes.iter().any(|timed| moves(&timed.change))
+                || self.programs.iter().any(|program| program.code.iter().any(program_moves)))
+    }
+
     /// Moves everything that happens at a fixed instant by `length`: starts, changes, and the instants
     /// that programs name.
     pub fn delay(&mut self, length: Ns) {

@@ -82,8 +82,10 @@ pub struct Rq {
     pub(crate) last_spread: u32,
     /// Throttled queues that others have paid for and this CPU is to release.
     pub(crate) cfsb_csd: Vec<CfsRqId>,
-    /// Queues of groups that have load, children before parents.
+    /// Queues of groups that have load, in the order in which they are aged: each before the one above it.
     pub(crate) leaf_cfs_rqs: Vec<CfsRqId>,
+    /// The last queue on that list whose queue above is still to come there (`tmp_alone_branch`).
+    pub(crate) leaf_branch: Option<CfsRqId>,
     /// What balancing knows of this CPU.
     pub(crate) lb: RqBalance,
     /// Counters (/proc/schedstat).

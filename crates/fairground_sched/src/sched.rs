@@ -416,6 +416,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         last_spread: 0,
         cfsb_csd: Vec::new(),
         leaf_cfs_rqs: Vec::new(),
+        leaf_branch: None,
         lb: RqBalance::new(capacity),
         stats: RqStats::default(),
         sis: SisStats::default(),

@@ -151,6 +151,9 @@ impl Simulation {
             sched.add_group(group);
         }
         set.policies().for_each(|policy| sched.expect_policy(policy));
+        if set.moves_below_quotas() {
+            sched.expect_moves_below_quotas();
+        }
         let later = set.changes.iter().filter_map(|timed| match &timed.change {
             Change::Governor { governor, .. } => Some(governor.kind),
             _ => None,

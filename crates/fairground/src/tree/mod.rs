@@ -181,6 +181,11 @@ impl TreeCore {
             outside: parent.is_none(),
             clamp: (asked.min, asked.max),
         };
+        if how.clamp != (None, None) {
+            // Who was given clamps before its birth has them of a parent that asked for them.
+            let answer = self.core.tunable("clamps_used", 1);
+            self.said(answer)?;
+        }
         let number = self.core.fork(cpu, now, &how);
         let number = self.said(number)?;
         set(&mut self.tasks, child, number);

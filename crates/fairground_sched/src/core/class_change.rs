@@ -42,7 +42,10 @@ impl Sched {
             self.leave_after_delay(cx, task);
         }
         let (queued, old_deadline) = (self.tasks[task].state.is_on_rq(), self.dl_deadline(cx, task));
-        self.sched_change(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE), |sched, cx| {
+        // Who goes from one real-time policy to another with the same priority keeps its place.
+        let keeps_place = old_prio == policy.prio(self.tasks[task].nice);
+        let flags = if keeps_place { DequeueFlags::SAVE } else { DequeueFlags::SAVE.with(DequeueFlags::MOVE) };
+        self.sched_change(cx, task, flags, |sched, cx| {
             if sched.profile.class_left == ClassLeft::First {
                 sched.leave_class(cx, task, old, policy, queued);
             }

@@ -18,8 +18,15 @@ impl Sched {
         if self.rqs[cpu].stopper_queued {
             return;
         }
-        self.update_rq_clock(cx, cpu);
         self.add_counted(cpu, |rq| rq.stopper_queued = true);
+        self.stopper_preempts(cx, cpu);
+    }
+
+    /// What any wake-up of a stopper does to its CPU.
+    ///
+    /// Kernel: core.c ttwu_queue(), ttwu_do_activate(), v4.12–
+    pub(super) fn stopper_preempts(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        self.update_rq_clock(cx, cpu);
         self.resched_curr(cx, cpu);
         self.skip_clock_if_due(cpu);
         if self.profile.idle_time_end == IdleTimeEnd::WakeUp {

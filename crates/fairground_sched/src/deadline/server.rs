@@ -42,6 +42,12 @@ impl Sched {
         }
     }
 
+    /// A task that waits below a throttled queue will go to another group, and so onto its CPU without asking whether it preempts. The
+    /// CPU is asked to choose only as its server starts.
+    pub fn expect_moves_below_quotas(&mut self) {
+        self.put_fair_servers_to_work();
+    }
+
     /// A task has this policy from now on. With the first one above the fair class the servers begin their work.
     pub(crate) fn note_class(&mut self, policy: Policy) {
         if !policy.is_fair() {

@@ -327,7 +327,7 @@ const OPEN: &[Row] = &[
     ("7.2", Told::Frequency, 40, &[]),
     ("7.2", Told::RealTime, 40, &[]),
     ("7.2", Told::Deadline, 40, &[]),
-    ("7.2", Told::Hotplug, 40, &[(19, "vruntime"), (29, "vruntime")]),
+    ("7.2", Told::Hotplug, 40, &[]),
     ("7.2", Told::Asymmetric, 40, &[]),
     ("7.2", Told::Energy, 40, &[]),
     ("5.10", Told::Tasks, 40, &[]),
@@ -397,6 +397,15 @@ const MENDED: &[(&str, Told, &[u64])] = &[
     // Nice values of who is not born yet; when wakers have turned last.
     ("6.12", Told::RealTime, &[327, 360, 439, 478, 822, 937, 964]),
     ("6.1", Told::RealTime, &[360]),
+    // The order of queues to age, and which of them finds one below it.
+    ("6.12", Told::Groups, &[765, 973]),
+    ("6.12", Told::Clamps, &[765, 973]),
+    // Clamps that a task is born with; the stopper of an `exec` ends an idle time; who keeps its place at one priority.
+    ("6.12", Told::Clamps, &[309]),
+    ("6.12", Told::Exec, &[780]),
+    ("6.12", Told::RealTime, &[206]),
+    // Releases of empty queues; servers below quotas, which groups' entities are not charged to.
+    ("6.12", Told::Quotas, &[400, 731, 879]),
     // Throttled tasks whose timer fires in another class.
     ("6.12", Told::Deadline, &[392, 430]),
 ];

@@ -57,6 +57,9 @@ void fg_masks_leave(int cpu)
 	cpumask_clear(&fg_masks_cluster[cpu]);
 	cpumask_clear(&fg_masks_package[cpu]);
 	cpumask_clear_cpu(cpu, &fg_masks_node[fg_node[cpu]]);
+	/* A node without CPUs is none of those whose distances count (vmstat_cpu_dead()). */
+	if (cpumask_empty(&fg_masks_node[fg_node[cpu]]))
+		node_clear(fg_node[cpu], node_states[N_CPU]);
 }
 
 static void fg_join(int cpu, int other, const int *number, struct cpumask *masks)
@@ -79,6 +82,7 @@ void fg_masks_come(int cpu)
 		fg_join(cpu, other, fg_package, fg_masks_package);
 	}
 	cpumask_set_cpu(cpu, &fg_masks_node[fg_node[cpu]]);
+	node_set(fg_node[cpu], node_states[N_CPU]);
 }
 
 /*

@@ -7,16 +7,17 @@ use fairground_model::{CpuMax, QueueAct};
 use fairground_stdx::{CfsRqId, Ns, TaskId, TgId};
 
 impl Sched {
-    /// Charges what ran on a queue to its account, if its group has a quota; what ran on a CPU's own queue to its fair server.
+    /// Charges what ran on a queue to its account, if its group has a quota; what a task ran also to the fair server of its CPU. The
+    /// entity of a group may be accounted without the task that runs in it, which the server then is charged for later.
     ///
     /// Kernel: fair.c account_cfs_rq_runtime(), v4.12–; update_curr(), v6.12–
     #[inline(always)]
     pub(crate) fn account_cfs_rq_runtime(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, ran: Ns) {
+        if self.dl_root.serves && self.cfs_rqs[queue].curr.is_some_and(|se| self.ses[se].task.is_some()) {
+            self.dl_server_update(cx, self.cfs_rqs[queue].cpu, ran);
+        }
         if self.cfs_bandwidth_used() && ran > Ns::ZERO {
             self.charge(cx, queue, ran);
-        }
-        if self.dl_root.serves && self.cfs_rqs[queue].tg.is_none() {
-            self.dl_server_update(cx, self.cfs_rqs[queue].cpu, ran);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{Throttle, ThrottledTime};
+use crate::seam::{Throttle, ThrottledTime, UnthrottledLeaf};
 use fairground_model::{Decision, QueueAct, Reason};
 use fairground_stdx::{CfsRqId, CpuId, Ns, SeId, TgId};
 
@@ -80,11 +80,29 @@ impl Sched {
         if rule == Throttle::CfsRqDequeue {
             self.enqueue_unthrottled(cx, queue, se);
         }
-        self.fair_server_follows(cx, cpu);
         self.lines.write(cx, cpu);
+        if self.release_brings_nothing(queue, se) {
+            return;
+        }
+        self.fair_server_follows(cx, cpu);
         if self.rqs[cpu].curr.is_none() && self.cfs_rqs[self.rqs[cpu].cfs].nr_running > 0 {
             self.resched_curr(cx, cpu);
         }
+    }
+
+    /// A queue that was released has no task and nothing to age: that ends the release, and nobody is asked to choose. One that has
+    /// something to age brings those above it onto the list.
+    ///
+    /// Kernel: fair.c unthrottle_cfs_rq(), v4.12–; the list from v5.13 on
+    fn release_brings_nothing(&mut self, queue: CfsRqId, se: SeId) -> bool {
+        if self.cfs_rqs[queue].nr_running > 0 {
+            return false;
+        }
+        let listed = self.profile.unthrottled_leaf == UnthrottledLeaf::Loaded && self.cfs_rqs[queue].on_list;
+        if listed {
+            self.list_add_branch(self.ses[se].cfs_rq);
+        }
+        !listed
     }
 
     pub(super) fn group_queue_names(&self, queue: CfsRqId) -> (CpuId, TgId, SeId) {

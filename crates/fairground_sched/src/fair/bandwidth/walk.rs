@@ -99,7 +99,7 @@ impl Sched {
     /// A queue goes on the list, and so do those above it up to one that is on it.
     ///
     /// Kernel: fair.c enqueue_task_fair(), unthrottle_cfs_rq(), their last loops, v5.10–v5.19
-    fn list_add_branch(&mut self, queue: CfsRqId) {
+    pub(super) fn list_add_branch(&mut self, queue: CfsRqId) {
         let mut level = Some(queue);
         while let Some(queue) = level.filter(|&queue| !self.cfs_rqs[queue].on_list) {
             self.list_add_leaf_cfs_rq(queue);

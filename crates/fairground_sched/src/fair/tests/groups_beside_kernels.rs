@@ -104,6 +104,51 @@ fn a_queue_is_aged_until_it_has_told_that_it_is_empty() {
     }
 }
 
+/// A group's queue left the list while one below it was stopped, and both came back. A queue asks only the one right before
+/// it on the list, so it finds the one below if that came with it, and not if a queue of another group stands between.
+#[test]
+fn a_queue_finds_one_below_it_only_right_before_it_on_the_list() {
+    for kernel in ["v5.19", "v6.1", "v6.12", "v7.2"] {
+        let mut bench = bench(kernel, 1);
+        let (group, other) = (bench.group(None, 1024), bench.group(None, 1024));
+        let child = bench.group(Some(group), 1024);
+        let [queue, other, below] = [group, other, child].map(|group| bench.on(group, CPU).0);
+        let root = bench.sched.rqs[CPU].cfs;
+        let listed = |bench: &Bench| bench.sched.rqs[CPU].leaf_cfs_rqs.clone();
+        // From the leaf up, as an enqueue goes.
+        [below, queue, root, other].into_iter().for_each(|queue| bench.sched.list_add_leaf_cfs_rq(queue));
+        assert_eq!(listed(&bench), [below, queue, other], "{kernel}");
+        assert!(!bench.sched.cfs_rq_is_decayed(queue), "{kernel}: the one below is right before it");
+        bench.sched.list_del_leaf_cfs_rq(queue);
+        bench.sched.list_add_leaf_cfs_rq(queue);
+        assert_eq!(listed(&bench), [below, other, queue], "{kernel}: right before the root queue");
+        assert!(bench.sched.cfs_rq_is_decayed(queue), "{kernel}: the one below is not found");
+        assert!(!bench.sched.cfs_rq_is_decayed(root), "{kernel}: a queue of the root stands before it");
+    }
+}
+
+/// A branch whose queue above is not on the list begins at the front, and who is taken off ends it.
+#[test]
+fn a_branch_goes_to_the_front_of_the_list_of_queues_to_age() {
+    let mut bench = bench("v6.12", 1);
+    let (group, other) = (bench.group(None, 1024), bench.group(None, 1024));
+    let child = bench.group(Some(group), 1024);
+    let [queue, other, below] = [group, other, child].map(|group| bench.on(group, CPU).0);
+    let root = bench.sched.rqs[CPU].cfs;
+    [other, root, below].into_iter().for_each(|queue| bench.sched.list_add_leaf_cfs_rq(queue));
+    let rq = &bench.sched.rqs[CPU];
+    assert_eq!((&rq.leaf_cfs_rqs[..], rq.leaf_branch), (&[below, other][..], Some(below)));
+    bench.sched.list_add_leaf_cfs_rq(queue);
+    let rq = &bench.sched.rqs[CPU];
+    assert_eq!((&rq.leaf_cfs_rqs[..], rq.leaf_branch), (&[below, other, queue][..], None), "the root is on it");
+    [queue, below].into_iter().for_each(|queue| bench.sched.list_del_leaf_cfs_rq(queue));
+    bench.sched.list_add_leaf_cfs_rq(below);
+    bench.sched.cfs_rqs[below].on_list = false;
+    bench.sched.tidy_leaf_list(CPU);
+    let rq = &bench.sched.rqs[CPU];
+    assert_eq!((&rq.leaf_cfs_rqs[..], rq.leaf_branch), (&[other][..], None));
+}
+
 /// Hierarchical loads are kept for a jiffy, so nobody may ask for one too early: a new task has no part in any, one that runs has.
 #[test]
 fn the_choice_of_a_cpu_for_a_new_task_asks_for_no_hierarchical_load() {

@@ -204,3 +204,37 @@ fn a_task_that_is_set_has_all_levels_ask_for_quota() {
         assert_eq!(bench.sched.pool(upper).unwrap().runtime, 15 * MS, "{kernel}");
     }
 }
+
+/// FIFO to round robin at one priority: who waits keeps its place.
+#[test]
+fn who_changes_its_real_time_policy_alone_keeps_its_place() {
+    for kernel in ["v4.12", "v5.10", "v6.1", "v6.12", "v7.2"] {
+        let mut bench = bench(kernel, 1);
+        let [first, _second] = [(); 2].map(|()| bench.queued(fifo(1), 0));
+        bench.becomes(first, Policy::RoundRobin(RtPriority::new(1).unwrap()));
+        assert_eq!(bench.schedule(), first, "{kernel}");
+    }
+}
+
+/// A new weight of a group accounts the group's entity, and not the task that runs in it: the server is charged with the next account of that.
+#[test]
+fn a_server_is_charged_with_what_tasks_run() {
+    for kernel in ["v6.12", "v6.18", "v7.2"] {
+        let mut bench = bench(kernel, 1);
+        bench.sched.expect_policy(fifo(1));
+        let group = bench.group(None, 1024);
+        bench.queued_in(Some(group));
+        bench.schedule();
+        let left = |bench: &Bench| bench.sched.fair_server(CPU).unwrap().0;
+        let before = left(&bench);
+        bench.now = Instant::from_ns(bench.now.ns() + MS);
+        let root = bench.sched.rqs[CPU].cfs;
+        bench.call(|sched, cx| {
+            sched.update_rq_clock(cx, CPU);
+            sched.update_curr(cx, root);
+        });
+        assert_eq!(left(&bench), before, "{kernel}");
+        bench.call(|sched, cx| sched.update_curr_of_all_levels(cx));
+        assert_eq!(left(&bench), before - MS as i64, "{kernel}");
+    }
+}

@@ -9,6 +9,7 @@
 
 mod compare;
 mod machine;
+mod timers;
 
 use fairground_kcore::{CallError, Fork, KernelCore, Kind, Policy as Attr, STOPPER, Seen, Wake, Why};
 use fairground_machine::Machine;
@@ -20,7 +21,7 @@ use fairground_sim::{Entry, OtherCore, Site};
 use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Ns, TaskId, TgId};
 use machine::{begin_shares, hardware, numbers};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 /// The core boots at a time that is a multiple of the tick and of a period of load tracking, 2^20 ns: the queues, which have
@@ -75,6 +76,8 @@ pub(crate) struct Beside {
     /// Periods of each group's quota that were over when the run began.
     periods_before: Vec<u64>,
     timers: BTreeMap<u64, (u32, u64)>,
+    /// Timers that a CPU left to another one as it went off line. That of a fair server without work is not there in ours.
+    left_behind: BTreeSet<u64>,
     policies: Vec<FreqPolicy>,
     /// At which share of its highest frequency each CPU runs when the run begins, in 1/1024.
     shares: Vec<u32>,
@@ -121,6 +124,7 @@ impl Beside {
             groups: Vec::new(),
             periods_before: Vec::new(),
             timers: BTreeMap::new(),
+            left_behind: BTreeSet::new(),
             policies: machine.policies.clone(),
             shares: begin_shares(machine),
             fired: 0,
@@ -276,22 +280,7 @@ impl Beside {
             }
             // One of those that have fired already in the kernel.
             Entry::Timer if self.fired > 0 => self.fired -= 1,
-            Entry::Timer => {
-                let due: Vec<u64> =
-                    self.timers.iter().filter(|(_, row)| row.0 == cpu && row.1 <= now).map(|row| *row.0).collect();
-                if due.is_empty() {
-                    return Err(Trouble::Differs(vec![format!(
-                        "timer of CPU {cpu}: none is due in the kernel; it has {:?}",
-                        self.timers
-                    )]));
-                }
-                self.fired = due.len() - 1;
-                for timer in due {
-                    self.timers.remove(&timer);
-                    self.core.timer(cpu, now, timer as u32)?;
-                    self.take_requests();
-                }
-            }
+            Entry::Timer => self.fire(cpu, now)?,
             Entry::Frequency { policy } => self.core.frequency_work(cpu, now, policy as u32)?,
             Entry::UserReturn => self.core.user_return(cpu, now)?,
             Entry::Change(change) => self.change(ours, cpu, now, change)?,
@@ -315,6 +304,10 @@ impl Beside {
             outside: parent.is_none(),
             clamp: (asked.min, asked.max),
         };
+        if how.clamp != (None, None) {
+            // Who was given clamps before its birth has them of a parent that asked for them.
+            self.core.tunable("clamps_used", 1)?;
+        }
         let row = self.core.fork(cpu, now, &how)?;
         self.take_requests();
         let allowed = self.born_with.get(&child).unwrap_or(&task.cpus_allowed);
@@ -425,7 +418,7 @@ impl Beside {
                 Some(Kind::Resched) => row.resched = true,
                 Some(Kind::Call) => row.call = true,
                 Some(Kind::Softirq) if !row.softirqs.contains(&(request.a as u32)) => row.softirqs.push(request.a as u32),
-                Some(Kind::Timer) => drop(self.timers.insert(request.a, (request.cpu, request.b))),
+                Some(Kind::Timer) => self.timer_is_set(request.a, (request.cpu, request.b)),
                 Some(Kind::Untimer) => drop(self.timers.remove(&request.a)),
                 _ => {}
             }

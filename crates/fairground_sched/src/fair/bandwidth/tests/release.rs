@@ -63,3 +63,35 @@ fn a_throttled_queue_that_is_paid_for_marks_nobody_in_v7_2() {
         assert_eq!(bench.sched.user_work_due(cpu), marked, "{left} ns");
     }
 }
+
+/// The only task of a throttled queue went to another group, and waits on the idle CPU. The release of the queue asks that to choose only
+/// if the queue has something to age, and up to v5.12 not even then.
+#[test]
+fn a_release_of_an_empty_queue_asks_nobody_to_choose() {
+    const CPU: CpuId = CpuId::new(0);
+    for (kernel, load, asks) in
+        [("v5.10", 0, false), ("v5.10", 9, false), ("v6.1", 9, true), ("v6.12", 0, false), ("v6.12", 9, true)]
+    {
+        let mut bench = Bench::with_cpus(Profile::parse(kernel).unwrap(), 1);
+        let group = bench.group(None, 1024);
+        let below = bench.group(Some(group), 1024);
+        let limit = CpuMax { quota: Some(Ns(20 * MS)), period: Ns(100 * MS), burst: Ns::ZERO };
+        bench.call(|sched, cx| sched.tg_set_cfs_bandwidth(cx, below, limit));
+        let [above, queue] = [group, below].map(|group| {
+            bench.sched.group_queue(Some(group), CPU);
+            bench.sched.group_on(group, CPU).unwrap().0
+        });
+        let pool = bench.sched.pool(below).unwrap();
+        pool.runtime = 0;
+        pool.reset(CPU, 0);
+        assert!(bench.call(|sched, cx| sched.throttle_cfs_rq(cx, queue)), "{kernel}");
+        bench.normal(0);
+        bench.sched.rqs[CPU].need_resched = false;
+        bench.sched.pelt_cfs[queue].load_sum = load;
+        bench.sched.pool(below).unwrap().reset(CPU, 1);
+        bench.call(|sched, cx| sched.unthrottle_cfs_rq(cx, queue));
+        assert_eq!(bench.sched.rqs[CPU].need_resched, asks, "{kernel}, load {load}");
+        assert_eq!(bench.sched.cfs_rqs[above].on_list, asks, "{kernel}, load {load}: the branch is complete");
+        assert_eq!(bench.sched.rqs[CPU].leaf_branch, None, "{kernel}, load {load}");
+    }
+}
