@@ -225,11 +225,9 @@ impl Model {
         }
     }
 
-    /// Load of sleepers ages, from the lowest queue up: update_blocked_averages().
+    /// Load of sleepers ages, queue by queue as they are listed: update_blocked_averages().
     pub(super) fn age_blocked(&mut self, cpu: usize) {
-        let mut queues = std::mem::take(&mut self.listed[cpu]);
-        queues.sort_by_key(|&queue| std::cmp::Reverse(self.depth(queue)));
-        for queue in queues {
+        for queue in std::mem::take(&mut self.listed[cpu]) {
             let changed = self.queues[queue].age(&self.rules, self.seen.clock[cpu]);
             // The root has nobody to tell.
             if let Some(entity) = self.queues[queue].entity {
@@ -243,9 +241,10 @@ impl Model {
             }
             let row = &self.queues[queue];
             let left = [row.avg.load_sum, row.avg.runnable_sum, u64::from(row.avg.util_sum)];
+            // child_cfs_rq_on_list() asks only the one right before it.
             let in_it = |&other: &usize| self.queues[other].group.is_some_and(|other| self.groups[other].parent == row.group);
-            let waits =
-                (self.rules.keeps_parents && self.listed[cpu].iter().any(in_it)) || (self.rules.keeps_untold && row.told != 0);
+            let waits = (self.rules.keeps_parents && self.listed[cpu].last().is_some_and(in_it))
+                || (self.rules.keeps_untold && row.told != 0);
             if row.nr > 0 || left != [0; 3] || waits {
                 self.listed[cpu].push(queue);
             }

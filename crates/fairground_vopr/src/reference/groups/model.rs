@@ -54,8 +54,10 @@ pub(super) struct Model {
     pub(super) who: Vec<Who>,
     /// The queue of a group on a CPU, as soon as it was used there.
     pub(super) at: BTreeMap<(Option<usize>, usize), usize>,
-    /// Queues with load, by CPU.
+    /// Queues with load, by CPU, in the kernel's order.
     pub(super) listed: Vec<Vec<usize>>,
+    /// The queue listed last, by CPU, as long as the one above it is not.
+    pub(super) branch: Vec<Option<usize>>,
     pub(super) seen: Seen,
 }
 
@@ -76,6 +78,7 @@ impl Model {
             who: Vec::new(),
             at: BTreeMap::new(),
             listed: vec![Vec::new(); cpus],
+            branch: vec![None; cpus],
             seen: Seen::default(),
         };
         for cpu in 0..cpus {
@@ -273,15 +276,24 @@ impl Model {
         row.runnable = row.runnable.strict_add_signed(runnable);
     }
 
+    /// list_add_leaf_cfs_rq(): right before the queue above, or as part of a branch at the front; the root is the last.
     fn list(&mut self, queue: usize) {
         let row = &self.queues[queue];
-        if !self.listed[row.cpu].contains(&queue) {
-            self.listed[row.cpu].push(queue);
+        let (above, list) = (row.entity.map(|entity| self.entities[entity].queue), &mut self.listed[row.cpu]);
+        if list.contains(&queue) {
+            return;
         }
-    }
-
-    pub(super) fn depth(&self, queue: usize) -> usize {
-        self.queues[queue].entity.map_or(0, |entity| 1 + self.depth(self.entities[entity].queue))
+        let place = |of: usize| list.iter().position(|&other| other == of);
+        let (at, closes) = match above {
+            None => (list.len(), true),
+            Some(above) => match (place(above), self.branch[row.cpu].and_then(place)) {
+                (Some(at), _) => (at, true),
+                (None, Some(last)) => (last + 1, false),
+                (None, None) => (0, false),
+            },
+        };
+        list.insert(at, queue);
+        self.branch[row.cpu] = if closes { None } else { Some(queue) };
     }
 
     /// A task comes onto its queue, and every group above with it: enqueue_task_fair().
