@@ -113,20 +113,22 @@ pub struct Surroundings<'a> {
     pub words: &'a mut IndexVec<WordId, u64>,
 }
 
-/// What a program counts. Few programs do.
+/// What a program keeps. Many keep nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Counters([u64; COUNTERS]);
+struct Kept {
+    regs: [u64; REGS],
+    counters: [u64; COUNTERS],
+}
 
-impl Unused for Counters {
-    const UNUSED: &'static Counters = &Counters([0; COUNTERS]);
+impl Unused for Kept {
+    const UNUSED: &'static Kept = &Kept { regs: [0; REGS], counters: [0; COUNTERS] };
 }
 
 /// Where a task is in its program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Frame {
     pc: u32,
-    regs: [u64; REGS],
-    counters: Rare<Counters>,
+    kept: Rare<Kept>,
     index: u32,
 }
 
@@ -159,7 +161,7 @@ impl Frame {
     }
     /// Stores the answer to a [`Step::Read`].
     pub fn set(&mut self, reg: Reg, value: u64) {
-        self.regs[usize::from(reg)] = value;
+        self.kept.regs[usize::from(reg)] = value;
     }
     /// The mask of the [`Instr::SetAffinity`] that was just returned as a step.
     pub fn affinity<'p>(&self, program: &'p Program) -> Option<&'p CpuMask> {
@@ -192,7 +194,7 @@ impl Frame {
             }
             Instr::RunTime { time, mode } => return Some(Step::RunTime { time, mode }),
             Instr::RunReg { reg, mode } => {
-                return Some(Step::Run { work: Ns(self.regs[usize::from(reg)]).min(RUN_REG_MAX), mode });
+                return Some(Step::Run { work: Ns(self.kept.regs[usize::from(reg)]).min(RUN_REG_MAX), mode });
             }
             Instr::RunUntil { reg } => return Some(Step::RunUntil { at: self.at(reg) }),
             Instr::Sleep { time } => return Some(Step::SleepFor(time)),
@@ -204,7 +206,7 @@ impl Frame {
             Instr::SleepExponential { mean } => return Some(Step::SleepFor(Ns(around.rng.exponential(mean.0)))),
             Instr::SleepUntil { reg } => return Some(Step::SleepUntil(self.at(reg))),
             Instr::TimerWait { reg, period, mode } => {
-                let slot = &mut self.regs[usize::from(reg)];
+                let slot = &mut self.kept.regs[usize::from(reg)];
                 *slot = slot.saturating_add(period.0);
                 if *slot > now.ns() {
                     return Some(Step::SleepUntil(Instant::from_ns(*slot)));
@@ -220,7 +222,7 @@ impl Frame {
             Instr::Let { reg, value } => self.set(reg, self.value(value)),
             Instr::Draw { reg, from } => self.set(reg, from.draw(around.rng)),
             Instr::Calculate { reg, by, value } => {
-                self.set(reg, by.of(self.regs[usize::from(reg)], self.value(value)));
+                self.set(reg, by.of(self.kept.regs[usize::from(reg)], self.value(value)));
             }
             Instr::Load { word, into } => match self.word(word, around).map(|word| around.words[word]) {
                 Some(value) => self.set(into, value),
@@ -252,9 +254,9 @@ impl Frame {
             Instr::Unlock { lock } => return Some(Step::Unlock { lock }),
             Instr::Downgrade { lock } => return Some(Step::Downgrade { lock }),
             Instr::Set { reg, at } => self.set(reg, at.ns()),
-            Instr::Add { reg, time } => self.set(reg, self.regs[usize::from(reg)].saturating_add(time.0)),
+            Instr::Add { reg, time } => self.set(reg, self.kept.regs[usize::from(reg)].saturating_add(time.0)),
             Instr::Write { pipe, value } => {
-                return Some(Step::Write { pipe, value: value.map_or(now.ns(), |reg| self.regs[usize::from(reg)]) });
+                return Some(Step::Write { pipe, value: value.map_or(now.ns(), |reg| self.kept.regs[usize::from(reg)]) });
             }
             Instr::Read { pipe, into } => return Some(Step::Read { pipe, into }),
             Instr::Send { sock, bytes } => return Some(Step::Send { sock, bytes }),
@@ -289,7 +291,7 @@ impl Frame {
                 }
             }
             Instr::JumpIf { reg, is, value, to } => {
-                let (left, right) = (self.regs[usize::from(reg)], self.value(value));
+                let (left, right) = (self.kept.regs[usize::from(reg)], self.value(value));
                 let holds = match is {
                     Test::Equal => left == right,
                     Test::AtMost => left <= right,
@@ -304,7 +306,7 @@ impl Frame {
                 }
             }
             Instr::Repeat { counter, times, to } => {
-                let count = &mut self.counters.0[usize::from(counter)];
+                let count = &mut self.kept.counters[usize::from(counter)];
                 *count += 1;
                 if *count < times {
                     self.pc = to;
@@ -317,17 +319,17 @@ impl Frame {
         None
     }
     fn at(&self, reg: Reg) -> Instant {
-        Instant::from_ns(self.regs[usize::from(reg)])
+        Instant::from_ns(self.kept.regs[usize::from(reg)])
     }
     fn value(&self, value: Value) -> u64 {
         match value {
             Value::Const(value) => value,
-            Value::Reg(reg) => self.regs[usize::from(reg)],
+            Value::Reg(reg) => self.kept.regs[usize::from(reg)],
         }
     }
     /// The word's row, if there is one.
     fn word(&self, word: Word, around: &Surroundings<'_>) -> Option<WordId> {
-        let plus = word.plus.map_or(0, |reg| self.regs[usize::from(reg)]);
+        let plus = word.plus.map_or(0, |reg| self.kept.regs[usize::from(reg)]);
         let row = usize::try_from(plus).ok()?.checked_add(word.first.index())?;
         (row < around.words.len()).then(|| WordId::from_index(row))
     }

@@ -20,7 +20,7 @@ use crate::slice_ext::SliceExts;
 use crate::softirq::Softirqs;
 use crate::task::SimTask;
 use crate::tick::{Jiffies, TickClock};
-use crate::timers::nr_timers;
+use crate::timers::{dl_tasks, nr_timers};
 use fairground_machine::Machine;
 use fairground_model::{
     Change, CpuMax, Digest, MachineView, Mistakes, NullSink, Op, Program, Recorder, Section, Sink, Start, TaskInfo, TaskSet,
@@ -103,6 +103,8 @@ pub struct Simulation {
     pub(crate) now: Instant,
     pub(crate) jiffies: Jiffies,
     pub(crate) live_tasks: usize,
+    /// How many tasks have timers of the deadline class.
+    pub(crate) dl_tasks: usize,
     pub(crate) ticks: u64,
     pub(crate) stopped: Option<Stopped>,
     pub(crate) beside: Beside,
@@ -173,16 +175,11 @@ impl Simulation {
         let noise = sources(&set.noise, &machine, seed);
         let elsewhere = Elsewhere::new(&set, &machine);
         let socks = set.socks.iter().zip(set.elsewhere().iter()).map(|(spec, &there)| Socket::new(spec, there)).collect();
+        let dl_tasks = dl_tasks(&set);
+        let nr_timers = nr_timers(set.tasks.len(), dl_tasks, set.groups.len(), &machine);
         let mut simulation = Simulation {
             view: machine.view(),
-            queue: Queue::new(
-                kind,
-                machine.cpus.len(),
-                nr_timers(set.tasks.len(), set.groups.len(), &machine)
-                    + noise.len()
-                    + beside.nr_timers()
-                    + 2 * machine.cpus.len(),
-            ),
+            queue: Queue::new(kind, machine.cpus.len(), nr_timers + noise.len() + beside.nr_timers() + 2 * machine.cpus.len()),
             noise,
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
@@ -197,6 +194,7 @@ impl Simulation {
             socks,
             elsewhere,
             live_tasks: set.tasks.len() - set.ksoftirqd.len(),
+            dl_tasks,
             ksoftirqd: set.ksoftirqd,
             programs: set.programs,
             end: Instant::ZERO + duration,

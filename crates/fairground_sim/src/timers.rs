@@ -1,10 +1,9 @@
 //! Which timer is whose: one per task, then two per group with a quota, that of the real-time class, one per CPU for hrtick, those of
-//! the deadline class (two per task, two per CPU), one per policy of frequencies, and those of
-//! noise.
+//! the deadline class (two per task if any asks for it, two per CPU), one per policy of frequencies, and those of noise.
 
 use crate::simulation::Simulation;
 use fairground_machine::Machine;
-use fairground_model::Frame;
+use fairground_model::{Frame, TaskSet};
 use fairground_sched::{DlSe, DlTimer, TaskState};
 use fairground_stdx::{CpuId, Id, Instant, TaskId, TgId, TimerId};
 
@@ -35,22 +34,27 @@ pub(crate) enum Timer {
     Nic(CpuId),
 }
 
-/// How many timers there are, but for those of noise.
-pub(crate) fn nr_timers(nr_tasks: usize, nr_groups: usize, machine: &Machine) -> usize {
+/// How many timers there are, but for those of noise. `dl_tasks`: see [`dl_tasks`].
+pub(crate) fn nr_timers(nr_tasks: usize, dl_tasks: usize, nr_groups: usize, machine: &Machine) -> usize {
     let nr_cpus = machine.cpus.len();
-    nr_tasks + 2 * nr_groups + 1 + nr_cpus + dl_timers(nr_tasks, nr_cpus) + machine.policies.len()
+    nr_tasks + 2 * nr_groups + 1 + nr_cpus + dl_timers(dl_tasks, nr_cpus) + machine.policies.len()
+}
+
+/// How many tasks have timers of the deadline class: all, or none if nobody ever asks for such a policy.
+pub(crate) fn dl_tasks(set: &TaskSet) -> usize {
+    if set.policies().any(|policy| policy.deadline().is_some()) { set.tasks.len() } else { 0 }
 }
 
 /// How many of them are of the deadline class.
-fn dl_timers(nr_tasks: usize, nr_cpus: usize) -> usize {
-    2 * (nr_tasks + nr_cpus)
+fn dl_timers(dl_tasks: usize, nr_cpus: usize) -> usize {
+    2 * (dl_tasks + nr_cpus)
 }
 
-/// The row of a timer of the deadline class among those of `nr_tasks` tasks and of the CPUs.
-fn dl_row(timer: DlTimer, nr_tasks: usize) -> usize {
+/// The row of a timer of the deadline class among those of `dl_tasks` tasks and of the CPUs.
+fn dl_row(timer: DlTimer, dl_tasks: usize) -> usize {
     let of_se = |se| match se {
         DlSe::Task(task) => 2 * task.index(),
-        DlSe::FairServer(cpu) => 2 * (nr_tasks + cpu.index()),
+        DlSe::FairServer(cpu) => 2 * (dl_tasks + cpu.index()),
     };
     match timer {
         DlTimer::Replenish(se) => of_se(se),
@@ -59,8 +63,8 @@ fn dl_row(timer: DlTimer, nr_tasks: usize) -> usize {
 }
 
 /// The timer of that row.
-fn dl_timer(row: usize, nr_tasks: usize) -> DlTimer {
-    let se = match (row / 2).checked_sub(nr_tasks) {
+fn dl_timer(row: usize, dl_tasks: usize) -> DlTimer {
+    let se = match (row / 2).checked_sub(dl_tasks) {
         None => DlSe::Task(TaskId::from_index(row / 2)),
         Some(cpu) => DlSe::FairServer(CpuId::from_index(cpu)),
     };
@@ -68,6 +72,11 @@ fn dl_timer(row: usize, nr_tasks: usize) -> DlTimer {
 }
 
 impl Simulation {
+    /// How many timers there are before those of noise.
+    fn nr_own_timers(&self) -> usize {
+        nr_timers(self.tasks.len(), self.dl_tasks, self.sched.nr_groups(), &self.machine)
+    }
+
     /// The row of a timer.
     pub(crate) fn timer_id(&self, timer: Timer) -> TimerId {
         let behind_tasks = |group: TgId, row| TimerId::from_index(self.tasks.len() + 2 * group.index() + row);
@@ -78,18 +87,18 @@ impl Simulation {
             Timer::Slack(group) => behind_tasks(group, 1),
             Timer::RtPeriod => behind_groups(0),
             Timer::Hrtick(cpu) => behind_groups(1 + cpu.index()),
-            Timer::Deadline(timer) => behind_groups(1 + self.cpus.len() + dl_row(timer, self.tasks.len())),
+            Timer::Deadline(timer) => behind_groups(1 + self.cpus.len() + dl_row(timer, self.dl_tasks)),
             Timer::Frequency(policy) => {
                 let nr_cpus = self.cpus.len();
-                behind_groups(1 + nr_cpus + dl_timers(self.tasks.len(), nr_cpus) + policy)
+                behind_groups(1 + nr_cpus + dl_timers(self.dl_tasks, nr_cpus) + policy)
             }
-            Timer::Noise(row) => TimerId::from_index(nr_timers(self.tasks.len(), self.sched.nr_groups(), &self.machine) + row),
+            Timer::Noise(row) => TimerId::from_index(self.nr_own_timers() + row),
             Timer::Leader(number) => {
-                let ours = nr_timers(self.tasks.len(), self.sched.nr_groups(), &self.machine) + self.noise.len();
+                let ours = self.nr_own_timers() + self.noise.len();
                 TimerId::from_index(ours + number)
             }
             Timer::SliceExt(cpu) => {
-                let others = nr_timers(self.tasks.len(), self.sched.nr_groups(), &self.machine) + self.noise.len();
+                let others = self.nr_own_timers() + self.noise.len();
                 TimerId::from_index(others + self.beside.nr_timers() + cpu.index())
             }
             Timer::Nic(cpu) => TimerId::from_index(self.timer_id(Timer::SliceExt(cpu)).index() + self.cpus.len()),
@@ -104,8 +113,8 @@ impl Simulation {
             Some(row) if row == of_groups => Timer::RtPeriod,
             Some(row) if row > of_groups => match (row - of_groups - 1).checked_sub(self.cpus.len()) {
                 None => Timer::Hrtick(CpuId::from_index(row - of_groups - 1)),
-                Some(row) => match row.checked_sub(dl_timers(self.tasks.len(), self.cpus.len())) {
-                    None => Timer::Deadline(dl_timer(row, self.tasks.len())),
+                Some(row) => match row.checked_sub(dl_timers(self.dl_tasks, self.cpus.len())) {
+                    None => Timer::Deadline(dl_timer(row, self.dl_tasks)),
                     Some(policy) => match policy.checked_sub(self.machine.policies.len()) {
                         None => Timer::Frequency(policy),
                         Some(noise) if noise < self.noise.len() => Timer::Noise(noise),

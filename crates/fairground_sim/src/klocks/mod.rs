@@ -71,7 +71,7 @@ use crate::task::Want;
 use fairground_model::task_set::HUNG_TASK_TIMEOUT;
 use fairground_model::{LockAct, LockEvent, LockKind, LockMode, Mode, Op, PrevState, Recorder, Section, TaskSet};
 use fairground_sched::Sched;
-use fairground_stdx::{CpuId, Id, IndexVec, Instant, LockId, LogLinear, Ns, TaskId};
+use fairground_stdx::{CpuId, Id, IndexVec, Instant, LockId, LogLinear, Ns, Rare, TaskId};
 use graph::Graph;
 use object::{Answer, Asker, Klock};
 use spin::Spinner;
@@ -91,7 +91,7 @@ const MAX_DEADLOCKS: usize = 64;
 pub const MAX_TASKS_TOLD_APART: usize = 64;
 
 /// What a task does with locks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Locker {
     /// It is in the kernel, from its entry to the way back.
     in_section: bool,
@@ -103,7 +103,7 @@ struct Locker {
     /// Whether it had to wait.
     waited: bool,
     /// What it does with spin locks of user space.
-    spinner: Spinner,
+    spinner: Rare<Spinner>,
     /// A reschedule waits until it holds no lock.
     owes_resched: bool,
 }
@@ -251,7 +251,7 @@ impl Simulation {
 
     /// The way back to user mode.
     pub(crate) fn leave_section(&mut self, cpu: CpuId, task: TaskId) -> Next {
-        let locker = self.klocks.lockers[task];
+        let locker = &self.klocks.lockers[task];
         if !locker.in_section {
             return self.misuse(task, Misuse::LeavesOutside);
         }

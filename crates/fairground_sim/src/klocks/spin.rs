@@ -20,10 +20,10 @@ use crate::queue::Slot;
 use crate::simulation::Simulation;
 use crate::task::{GaveWay, Want};
 use fairground_model::{LockKind, Mode, Section, SpinSpec};
-use fairground_stdx::{CpuId, Instant, LockId, Ns, TaskId};
+use fairground_stdx::{CpuId, Instant, LockId, Ns, TaskId, Unused};
 
 /// What a task knows while it waits for a spin lock, and what it has learnt.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Spinner {
     /// What is left of its batch of rounds.
     left: Ns,
@@ -39,6 +39,11 @@ pub(super) struct Spinner {
     off_cpu: bool,
     /// The CPU time that it has spun in all, for all locks.
     pub(super) spun: Ns,
+}
+
+impl Unused for Spinner {
+    const UNUSED: &'static Spinner =
+        &Spinner { left: Ns::ZERO, round: Ns::ZERO, more: 0, sleep: Ns::ZERO, rounds: 0, off_cpu: false, spun: Ns::ZERO };
 }
 
 /// Rounds of one length: then it is asked again how many others spin.
@@ -169,7 +174,7 @@ impl Simulation {
             self.klocks.locks[lock].spinning += 1;
         }
         let spec = self.spin_spec(lock);
-        let Spinner { left, more, .. } = self.klocks.lockers[task].spinner;
+        let Spinner { left, more, .. } = *self.klocks.lockers[task].spinner;
         if self.klocks.lockers[task].spinner.until_look(left) > Ns::ZERO {
             return self.compute(cpu, task, self.now);
         }
