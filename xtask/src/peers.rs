@@ -79,6 +79,10 @@ type Program = Result<Vec<OsString>, String>;
 
 /// `cargo xtask peers`.
 pub(crate) fn run(root: &Path) -> bool {
+    if std::env::args().nth(2).is_some() {
+        eprintln!("usage: cargo xtask peers");
+        return false;
+    }
     all(root).unwrap_or_else(|message| {
         eprintln!("{message}");
         false
