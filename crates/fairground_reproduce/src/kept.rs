@@ -1,6 +1,6 @@
 //! Finished runs of an experiment that takes hours, kept in a folder: what was interrupted goes on where it was.
 //!
-//! One file per run, by the digest of this very build, of what was run and of its seed; it holds whole numbers in decimal,
+//! One file per run, by the digest of this very build, of what was run and of its seed or its number of seeds; it holds whole numbers in decimal,
 //! one per line. A file that is not there, or cannot be read as such, is a run that is still to be made.
 
 use fairground_model::Digest;
@@ -20,6 +20,18 @@ pub(super) trait Numbers: Sized {
     fn numbers(&self) -> Vec<u128>;
     /// `None`: it is not such a sequence.
     fn from_numbers(numbers: &mut dyn Iterator<Item = u128>) -> Option<Self>;
+}
+
+/// As many as there are, after their count.
+impl<T: Numbers> Numbers for Vec<T> {
+    fn numbers(&self) -> Vec<u128> {
+        let all = self.iter().flat_map(T::numbers);
+        std::iter::once(self.len() as u128).chain(all).collect()
+    }
+    fn from_numbers(numbers: &mut dyn Iterator<Item = u128>) -> Option<Vec<T>> {
+        let count = numbers.next()?;
+        (0..count).map(|_| T::from_numbers(numbers)).collect()
+    }
 }
 
 impl Kept {

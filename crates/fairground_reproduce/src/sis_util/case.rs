@@ -134,12 +134,24 @@ impl Reading {
     }
 }
 
-/// How long a run lasts: up to when nothing is measured, and up to when it is.
+/// How long a run lasts: up to when nothing is measured, then how long at least and at most it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lengths {
     pub(super) warmup: Ns,
-    pub(super) measure: Ns,
+    pub(super) least: Ns,
+    pub(super) most: Ns,
 }
+
+impl Lengths {
+    pub(super) const fn fixed(warmup: Ns, measure: Ns) -> Lengths {
+        Lengths { warmup, least: measure, most: measure }
+    }
+}
+
+/// How much longer the runs of a case are measured while they do not agree.
+const STEP: Ns = Ns::from_ms(500);
+/// Rates agree if the highest is at most a hundredth above the lowest.
+const AGREE: u64 = 100;
 
 /// One run but for its seed.
 #[derive(Clone, Debug)]
@@ -154,6 +166,8 @@ pub(super) struct Case {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Measured {
     pub(super) digest: u128,
+    /// How long that part was.
+    pub(super) length: Ns,
     /// Thousandths of what is measured: per second, or us.
     pub(super) value: u64,
     pub(super) sis: SisStats,
@@ -174,57 +188,130 @@ pub(super) struct Measured {
 }
 
 impl Case {
-    pub(super) fn run(&self, seed: u64) -> Result<Measured, Error> {
+    /// A run of each seed from 1 to `seeds`. All are measured equally long: the least length, and then on until their rates
+    /// agree. So seeds that differ are measured for as long as any.
+    pub(super) fn run(&self, seeds: u64) -> Result<Vec<Measured>, Error> {
+        let mut runs = (1..=seeds).map(|seed| self.begin(seed)).collect::<Result<Vec<Run>, Error>>()?;
+        let Lengths { least, most, .. } = self.lengths;
+        let mut length = least;
+        loop {
+            runs.iter_mut().try_for_each(|run| run.measure(length))?;
+            if length >= most || self.agree(&runs) {
+                return Ok(runs.iter().map(Run::measured).collect());
+            }
+            length = most.min(length + STEP);
+        }
+    }
+    fn begin(&self, seed: u64) -> Result<Run, Error> {
         let (machine, profile) = (self.reading.machine()?, self.reading.profile(self.profile)?);
         let tasks = self.point.tasks()?;
-        let duration = self.lengths.warmup + self.lengths.measure;
+        let duration = self.lengths.warmup + self.lengths.most;
         let setup = Setup { machine, profile, tasks, seed, duration, paranoid: false };
-        run_setup(setup, self.point.measure(), self.lengths.warmup)
+        Run::begin(setup, self.point.measure(), self.lengths.warmup, new_simulation)
     }
+    /// Percentiles come in classes of values, so equal ones say little: they are measured for as long as any.
+    fn agree(&self, runs: &[Run]) -> bool {
+        let Some((lowest, highest)) = runs.iter().map(Run::value).min().zip(runs.iter().map(Run::value).max()) else {
+            return true;
+        };
+        matches!(self.point.measure(), Measure::Rate(_)) && (highest - lowest) * AGREE <= lowest
+    }
+}
+
+fn new_simulation(setup: Setup) -> Result<Simulation, Error> {
+    Simulation::new(setup).map_err(refused)
 }
 
 /// Runs a set-up; all but the digest and the time spent counts from the end of the warm-up on.
 pub(super) fn run_setup(setup: Setup, measure: Measure, warmup: Ns) -> Result<Measured, Error> {
-    run_begun(setup, measure, warmup, |setup| Simulation::new(setup).map_err(refused))
+    run_begun(setup, measure, warmup, new_simulation)
 }
 
 /// The same with a run that is begun by the caller.
 pub(super) fn run_begun(
-    mut setup: Setup,
+    setup: Setup,
     measure: Measure,
     warmup: Ns,
     begin: impl FnOnce(Setup) -> Result<Simulation, Error>,
 ) -> Result<Measured, Error> {
-    let (from, to) = (Instant::ZERO + warmup, Instant::ZERO + setup.duration);
-    let cpus = setup.machine.cpus.len() as u64;
-    setup.tasks.window = Some((from, to));
-    let mut watch = Watch::new(&setup.tasks, measure, from);
-    let mut simulation = begin(setup)?;
-    simulation.run_until(from, &mut watch).map_err(stopped)?;
-    let before = Counted::of(&simulation);
-    simulation.run_until(Instant::MAX, &mut watch).map_err(stopped)?;
-    let after = Counted::of(&simulation);
-    Ok(Measured {
-        digest: simulation.digest(),
-        value: watch.value(to.since(from)),
-        sis: after.sis.since(&before.sis),
-        times: after.times.since(&before.times),
-        nr_idle_scan: simulation.sched().nr_idle_scan(CpuId::new(0)).unwrap_or(0),
-        handovers: after.handovers - before.handovers,
-        p99_us: watch.between.percentile(99_000).0,
-        involuntary: watch.involuntary,
-        spent: [before.spent, after.spent],
-        wakeups: after.wakeups - before.wakeups,
-        cpus,
-    })
+    let mut run = Run::begin(setup, measure, warmup, begin)?;
+    run.measure(run.most)?;
+    Ok(run.measured())
+}
+
+/// A run past its warm-up.
+struct Run {
+    simulation: Simulation,
+    watch: Watch,
+    /// What had been counted at the end of the warm-up.
+    before: Counted,
+    warmup: Ns,
+    /// How long it has been measured, and how long at most.
+    length: Ns,
+    most: Ns,
+    cpus: u64,
+}
+
+impl Run {
+    fn begin(
+        mut setup: Setup,
+        measure: Measure,
+        warmup: Ns,
+        begin: impl FnOnce(Setup) -> Result<Simulation, Error>,
+    ) -> Result<Run, Error> {
+        let (from, to) = (Instant::ZERO + warmup, Instant::ZERO + setup.duration);
+        let cpus = setup.machine.cpus.len() as u64;
+        setup.tasks.window = Some((from, to));
+        let mut watch = Watch::new(&setup.tasks, measure, from);
+        let mut simulation = begin(setup)?;
+        simulation.run_until(from, &mut watch).map_err(stopped)?;
+        let before = Counted::of(&simulation);
+        Ok(Run { simulation, watch, before, warmup, length: Ns(0), most: to.since(from), cpus })
+    }
+    /// Goes on until it has been measured for `length`.
+    fn measure(&mut self, length: Ns) -> Result<(), Error> {
+        self.length = length.min(self.most);
+        // The last events of a run are those at its end.
+        let at = if length < self.most { Instant::ZERO + self.warmup + length } else { Instant::MAX };
+        self.simulation.run_until(at, &mut self.watch).map_err(stopped)?;
+        Ok(())
+    }
+    fn value(&self) -> u64 {
+        self.watch.value(self.length)
+    }
+    fn measured(&self) -> Measured {
+        let (before, after) = (&self.before, Counted::of(&self.simulation));
+        Measured {
+            digest: self.simulation.digest(),
+            length: self.length,
+            value: self.value(),
+            sis: after.sis.since(&before.sis),
+            times: after.times.since(&before.times),
+            nr_idle_scan: self.simulation.sched().nr_idle_scan(CpuId::new(0)).unwrap_or(0),
+            handovers: after.handovers - before.handovers,
+            p99_us: self.watch.between.percentile(99_000).0,
+            involuntary: self.watch.involuntary,
+            spent: [before.spent.clone(), after.spent],
+            wakeups: after.wakeups - before.wakeups,
+            cpus: self.cpus,
+        }
+    }
 }
 
 impl Numbers for Measured {
     fn numbers(&self) -> Vec<u128> {
         let sis = self.sis;
         let mut numbers = vec![self.digest];
-        let of_run =
-            [self.value, self.nr_idle_scan.into(), self.handovers, self.p99_us, self.involuntary, self.wakeups, self.cpus];
+        let of_run = [
+            self.length.0,
+            self.value,
+            self.nr_idle_scan.into(),
+            self.handovers,
+            self.p99_us,
+            self.involuntary,
+            self.wakeups,
+            self.cpus,
+        ];
         let of_searches = [sis.sis_search, sis.sis_scanned, sis.sis_domain_search, sis.sis_failed];
         numbers.extend(of_run.iter().chain(&of_searches).map(|&number| u128::from(number)));
         numbers.extend(self.times.buckets().map(|(_, count)| u128::from(count)));
@@ -237,10 +324,11 @@ impl Numbers for Measured {
     }
     fn from_numbers(numbers: &mut dyn Iterator<Item = u128>) -> Option<Measured> {
         let digest = numbers.next()?;
-        let [value, nr_idle_scan, handovers, p99_us, involuntary, wakeups, cpus] = small(numbers)?;
+        let [length, value, nr_idle_scan, handovers, p99_us, involuntary, wakeups, cpus] = small(numbers)?;
         let [sis_search, sis_scanned, sis_domain_search, sis_failed] = small(numbers)?;
         Some(Measured {
             digest,
+            length: Ns(length),
             value,
             sis: SisStats { sis_search, sis_scanned, sis_domain_search, sis_failed },
             times: Log2Histogram::of_counts(small(numbers)?),
@@ -355,20 +443,38 @@ mod tests {
             point: Point::new("netperf", "TCP_RR", 30, "thread"),
             reading: Reading { machine: "box12", ..MAIN },
             profile: PATCHED,
-            lengths: Lengths { warmup: Ns::from_ms(2), measure: Ns::from_ms(5) },
+            lengths: Lengths::fixed(Ns::from_ms(2), Ns::from_ms(5)),
         };
-        let measured = case.run(1).unwrap();
+        let [measured] = <[Measured; 1]>::try_from(case.run(1).unwrap()).unwrap();
         assert!(measured.sis.sis_search > 0 && measured.times.count() > 0, "{measured:?}");
         let numbers = measured.numbers();
         assert_eq!(Measured::from_numbers(&mut numbers.iter().copied()), Some(measured));
         assert_eq!(Measured::from_numbers(&mut numbers[1..].iter().copied()), None);
     }
 
+    /// Equal seeds of a quiet case agree at once, and runs that never agree are measured up to the end. A run that goes on is the one
+    /// that was long from the beginning.
+    #[test]
+    fn runs_are_measured_until_their_rates_agree() {
+        let case = |load, least, most| Case {
+            point: Point::new("netperf", "TCP_RR", load, "thread"),
+            reading: Reading { machine: "box12", ..MAIN },
+            profile: PATCHED,
+            lengths: Lengths { warmup: Ns::from_ms(2), least, most },
+        };
+        let (short, long) = (Ns::from_ms(5), Ns::from_ms(505));
+        let lengths = |case: &Case| case.run(3).unwrap().iter().map(|run| run.length).collect::<Vec<Ns>>();
+        assert_eq!(lengths(&case(4, short, long)), [short; 3]);
+        let going_on = case(30, short, long);
+        assert_eq!(lengths(&going_on), [long; 3]);
+        assert_eq!(going_on.run(3).unwrap(), case(30, long, long).run(3).unwrap());
+    }
+
     /// The published machine, kernels and prices at a load; 5 s after a warm-up of 2 s.
     fn netperf(load: u64, profile: &'static str) -> Measured {
-        let lengths = Lengths { warmup: Ns::from_secs(2), measure: Ns::from_secs(5) };
+        let lengths = Lengths::fixed(Ns::from_secs(2), Ns::from_secs(5));
         let point = Point::new("netperf", "TCP_RR", load, "thread");
-        Case { point, reading: MAIN, profile, lengths }.run(1).unwrap()
+        Case { point, reading: MAIN, profile, lengths }.run(1).unwrap().remove(0)
     }
 
     /// The gain at 224 pairs, nothing gained or lost at a quarter and a half of the CPUs, and what searches of the unpatched kernel
@@ -398,14 +504,14 @@ mod tests {
     #[test]
     #[ignore = "takes minutes: for the nightly run"]
     fn the_sign_of_the_gain_at_224_pairs_depends_on_no_class_of_prices() {
-        let lengths = Lengths { warmup: Ns::from_ms(800), measure: Ns::from_ms(400) };
+        let (warmup, measure) = (Ns::from_ms(800), Ns::from_ms(400));
         let point = Point::new("netperf", "TCP_RR", 224, "thread");
         let machine = MAIN.machine().unwrap();
         let rate = |machine: &Machine, profile| {
             let (profile, tasks) = (MAIN.profile(profile).unwrap(), point.tasks().unwrap());
-            let duration = lengths.warmup + lengths.measure;
+            let duration = warmup + measure;
             let setup = Setup { machine: machine.clone(), profile, tasks, seed: 1, duration, paranoid: false };
-            run_setup(setup, point.measure(), lengths.warmup).unwrap().value
+            run_setup(setup, point.measure(), warmup).unwrap().value
         };
         for (&class, factor) in CostClass::ALL.iter().flat_map(|class| FACTORS.map(|factor| (class, factor))) {
             let machine = scaled(&machine, class, factor).unwrap();

@@ -26,8 +26,10 @@ use rows::HIGHEST;
 /// Seeds of the full form; the quick one and everything beside the main table have one.
 const SEEDS: u64 = 3;
 const WARMUP: Ns = Ns::from_secs(2);
-const QUICK: Lengths = Lengths { warmup: WARMUP, measure: Ns::from_secs(2) };
-const FULL: Lengths = Lengths { warmup: WARMUP, measure: Ns::from_secs(5) };
+const QUICK: Lengths = Lengths::fixed(WARMUP, Ns::from_secs(2));
+const FULL: Lengths = Lengths { warmup: WARMUP, least: Ns::from_secs(1), most: Ns::from_secs(5) };
+/// What stands beside the main table has one seed, and shows where a jump is gone.
+const BESIDE: Lengths = Lengths::fixed(WARMUP, Ns::from_secs(1));
 /// What the quick form runs.
 const QUICK_POINTS: [(&str, &str, u64, &str); 6] = [
     ("netperf", "TCP_RR", 28, "thread"),
@@ -103,7 +105,7 @@ impl Plan {
         for point in self.points.iter().filter(netperf) {
             let suspects = SUSPECTS.iter().filter(|_| SUSPECT_LOADS.contains(&point.load));
             for &reading in [FACTOR_ONE, TWO_SOCKETS].iter().chain(suspects) {
-                cases.extend([VANILLA, PATCHED].map(|profile| (self.case(point, reading, profile, QUICK), 1)));
+                cases.extend([VANILLA, PATCHED].map(|profile| (self.case(point, reading, profile, BESIDE), 1)));
             }
         }
         cases
@@ -128,7 +130,7 @@ pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Re
     let mut all = rows::scan_table(&file);
     all.extend(rows::changes(&plan, &done, &file, MAIN));
     all.extend(rows::efficiencies(&plan, &done, &file));
-    let (counters, mut claims) = rows::counters(&done, &file, plan.lengths().measure);
+    let (counters, mut claims) = rows::counters(&done, &file);
     all.extend(counters);
     all.extend(rows::histogram(&done, &file));
     claims.extend(rows::schbench_falls(&done));
@@ -160,23 +162,15 @@ pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Re
     Ok(runs.reproduced(reproduction, &[&file], control))
 }
 
-/// All runs, several at a time; those that the caller stopped are missing.
+/// All runs, several cases at a time; those that the caller stopped are missing.
 fn measure(cases: &[(Case, u64)], kept: Option<&Kept>, more: u64, runs: &mut Runs, control: Control<'_>) -> Result<Done, Error> {
-    let jobs: Vec<(usize, u64)> =
-        cases.iter().enumerate().flat_map(|(index, (_, seeds))| (1..=*seeds).map(move |seed| (index, seed))).collect();
-    let one = |&(index, seed): &(usize, u64)| {
-        let case = &cases[index].0;
-        let measured = match kept {
-            Some(kept) => kept.run(&format!("{case:?}"), seed, || case.run(seed))?,
-            None => case.run(seed)?,
-        };
-        Ok((index, measured))
+    let one = |(case, seeds): &(Case, u64)| match kept {
+        Some(kept) => kept.run(&format!("{case:?}"), *seeds, || case.run(*seeds)),
+        None => case.run(*seeds),
     };
-    let measured = run_all(&jobs, &mut 0, jobs.len() as u64 + more, control, one)?;
-    let mut all: Vec<(Case, Vec<Measured>)> = cases.iter().map(|(case, _)| (case.clone(), Vec::new())).collect();
-    for (index, measured) in measured.into_iter().flatten() {
-        runs.add(measured.digest);
-        all[index].1.push(measured);
-    }
-    Ok(Done(all))
+    let measured = run_all(cases, &mut 0, cases.len() as u64 + more, control, one)?;
+    let all = cases.iter().zip(measured).map(|((case, _), measured)| (case.clone(), measured.unwrap_or_default())).collect();
+    let done = Done(all);
+    done.0.iter().flat_map(|(_, measured)| measured).for_each(|run| runs.add(run.digest));
+    Ok(done)
 }

@@ -17,7 +17,7 @@ use toml_edit::Item;
 /// One load at which the patch changes nothing, and the highest, which it made three times as fast.
 const LOADS: [u64; 2] = [84, HIGHEST];
 /// Short, since a run over a tree has millions of searches over 112 CPUs each second.
-const LENGTHS: Lengths = Lengths { warmup: Ns::from_ms(250), measure: Ns::from_ms(150) };
+const LENGTHS: Lengths = Lengths::fixed(Ns::from_ms(250), Ns::from_ms(150));
 /// What limits a search, by the names of the published sides.
 const SWITCHES: [(&str, [&str; 2]); 2] = [("vanilla", ["NO_SIS_UTIL", "SIS_PROP"]), ("patched", ["SIS_UTIL", "NO_SIS_PROP"])];
 /// Why a tree has none of the published counters of searches.
@@ -43,7 +43,7 @@ fn measure(point: &Point, profile: &Profile, switches: [&str; 2]) -> Result<Meas
     let profile = profile.map_err(|error| Error::one("--over", error.message, error.hint))?;
     let mut machine = MAIN.machine()?;
     as_built(&mut machine);
-    let (tasks, duration) = (point.tasks()?, LENGTHS.warmup + LENGTHS.measure);
+    let (tasks, duration) = (point.tasks()?, LENGTHS.warmup + LENGTHS.most);
     let setup = Setup { machine, profile, tasks, seed: 1, duration, paranoid: false };
     run_begun(setup, point.measure(), LENGTHS.warmup, begin)
 }
@@ -56,7 +56,7 @@ fn looks(run: &Measured) -> u64 {
 
 /// A count as one per CPU in the time of the published ones.
 fn per_cpu(count: u64, run: &Measured) -> Decimal {
-    let all = u128::from(count) * u128::from(COUNTED_FOR.0) / u128::from(LENGTHS.measure.0);
+    let all = u128::from(count) * u128::from(COUNTED_FOR.0) / u128::from(run.length.0);
     Decimal::from(u64::try_from(all / u128::from(run.cpus)).unwrap_or(u64::MAX))
 }
 

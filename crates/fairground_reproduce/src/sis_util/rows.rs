@@ -198,7 +198,7 @@ pub(super) fn scan_table(file: &Published) -> Vec<ReproductionRow> {
 }
 
 /// The counters per CPU with 224 pairs, over the published 300 s.
-pub(super) fn counters(done: &Done, file: &Published, measured: Ns) -> (Vec<ReproductionRow>, Vec<Claim>) {
+pub(super) fn counters(done: &Done, file: &Published) -> (Vec<ReproductionRow>, Vec<Claim>) {
     let point = Point::new("netperf", "TCP_RR", HIGHEST, "thread");
     let (mut rows, mut claims) = (Vec::new(), Vec::new());
     let [Some(vanilla), Some(patched)] = [VANILLA, PATCHED].map(|profile| done.of("", &point, profile)) else {
@@ -206,7 +206,7 @@ pub(super) fn counters(done: &Done, file: &Published, measured: Ns) -> (Vec<Repr
     };
     let table = file.root().get("counters_224").and_then(Item::as_table);
     let per_cpu = |count: u64, run: &Measured| {
-        (u128::from(count) * u128::from(COUNTED_FOR.0) / u128::from(measured.0.max(1)) / u128::from(run.cpus)) as u64
+        (u128::from(count) * u128::from(COUNTED_FOR.0) / u128::from(run.length.0.max(1)) / u128::from(run.cpus)) as u64
     };
     type Counter = fn(&SisStats) -> u64;
     let counters: [(&str, Counter); 4] = [
