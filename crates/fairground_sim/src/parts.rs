@@ -30,6 +30,7 @@ pub(crate) struct Parts {
     /// Whether anybody asks: a program has parts, or there are spin locks.
     on: bool,
     window: Option<(Instant, Instant)>,
+    /// Of no task if nobody asks.
     tasks: IndexVec<TaskId, Row>,
     parts: IndexVec<PartId, Ns>,
     /// Of no part.
@@ -62,10 +63,11 @@ impl Parts {
     pub(crate) fn new(set: &TaskSet) -> Parts {
         let has_parts = set.programs.iter().flat_map(|program| &program.code).any(|instr| matches!(instr, Instr::Part { .. }));
         let has_spins = set.locks.iter().any(|lock| matches!(lock.kind, LockKind::Spin(_)));
+        let on = has_parts || has_spins;
         Parts {
-            on: has_parts || has_spins,
+            on,
             window: set.window,
-            tasks: IndexVec::filled(Row::default(), set.tasks.len()),
+            tasks: IndexVec::filled(Row::default(), if on { set.tasks.len() } else { 0 }),
             parts: IndexVec::filled(Ns::ZERO, set.parts.len()),
             other: Ns::ZERO,
             spins: IndexVec::filled(Ns::ZERO, set.locks.len()),
@@ -124,7 +126,7 @@ impl Simulation {
     /// CPU time by part so far, what is under way included.
     pub fn part_times(&self) -> PartTimes {
         let mut parts = self.parts.clone();
-        for cpu in self.cpus.ids() {
+        for cpu in self.cpus.ids().filter(|_| self.parts.on) {
             let Some(task) = self.sched.rq(cpu).curr else { continue };
             let row = &self.cpus[cpu];
             if let (Want::Spin { lock }, Doing::Compute) = (self.tasks[task].want, row.doing) {

@@ -71,7 +71,7 @@ use crate::task::Want;
 use fairground_model::task_set::HUNG_TASK_TIMEOUT;
 use fairground_model::{LockAct, LockEvent, LockKind, LockMode, Mode, Op, PrevState, Recorder, Section, TaskSet};
 use fairground_sched::Sched;
-use fairground_stdx::{CpuId, Id, IndexVec, Instant, LockId, LogLinear, Ns, Rare, TaskId};
+use fairground_stdx::{CpuId, Id, IndexVec, Instant, LockId, LogLinear, Ns, Rare, TaskId, Unused};
 use graph::Graph;
 use object::{Answer, Asker, Klock};
 use spin::Spinner;
@@ -91,7 +91,7 @@ const MAX_DEADLOCKS: usize = 64;
 pub const MAX_TASKS_TOLD_APART: usize = 64;
 
 /// What a task does with locks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Locker {
     /// It is in the kernel, from its entry to the way back.
     in_section: bool,
@@ -103,9 +103,21 @@ struct Locker {
     /// Whether it had to wait.
     waited: bool,
     /// What it does with spin locks of user space.
-    spinner: Rare<Spinner>,
+    spinner: Spinner,
     /// A reschedule waits until it holds no lock.
     owes_resched: bool,
+}
+
+impl Unused for Locker {
+    const UNUSED: &'static Locker = &Locker {
+        in_section: false,
+        held: 0,
+        held_of_kernel: 0,
+        since: Instant::ZERO,
+        waited: false,
+        spinner: Spinner::UNUSED,
+        owes_resched: false,
+    };
 }
 
 /// The locks of a run.
@@ -113,7 +125,7 @@ struct Locker {
 pub(crate) struct Klocks {
     locks: IndexVec<LockId, Klock>,
     accounts: IndexVec<LockId, Account>,
-    lockers: IndexVec<TaskId, Locker>,
+    lockers: IndexVec<TaskId, Rare<Locker>>,
     /// The lock that each task waits for, and how.
     waits: IndexVec<TaskId, Option<(LockId, LockMode)>>,
     /// Who waits on its CPU, first come first.
@@ -138,7 +150,7 @@ impl Klocks {
         let told_apart = !locks.is_empty() && set.tasks.len() <= MAX_TASKS_TOLD_APART;
         Klocks {
             accounts: locks.iter().map(Account::new).collect(),
-            lockers: set.tasks.iter().map(|_| Locker::default()).collect(),
+            lockers: set.tasks.iter().map(|_| Rare::default()).collect(),
             waits: set.tasks.iter().map(|_| None).collect(),
             spinners: Vec::new(),
             in_use: Vec::with_capacity(locks.len()),
@@ -429,7 +441,9 @@ impl Simulation {
     /// `task` leaves its CPU.
     #[inline]
     pub(crate) fn lock_owner_leaves(&mut self, task: TaskId) {
-        self.klocks.lockers[task].owes_resched = false;
+        if self.klocks.holders_stay {
+            self.klocks.lockers[task].owes_resched = false;
+        }
         if !self.klocks.spinners.is_empty() {
             self.call_spinners(None, Some(task));
         }

@@ -20,7 +20,7 @@ use crate::queue::Slot;
 use crate::simulation::Simulation;
 use crate::task::{GaveWay, Want};
 use fairground_model::{LockKind, Mode, Section, SpinSpec};
-use fairground_stdx::{CpuId, Instant, LockId, Ns, TaskId, Unused};
+use fairground_stdx::{CpuId, Instant, LockId, Ns, TaskId};
 
 /// What a task knows while it waits for a spin lock, and what it has learnt.
 #[derive(Clone, Copy, Debug)]
@@ -41,15 +41,14 @@ pub(super) struct Spinner {
     pub(super) spun: Ns,
 }
 
-impl Unused for Spinner {
-    const UNUSED: &'static Spinner =
-        &Spinner { left: Ns::ZERO, round: Ns::ZERO, more: 0, sleep: Ns::ZERO, rounds: 0, off_cpu: false, spun: Ns::ZERO };
-}
-
 /// Rounds of one length: then it is asked again how many others spin.
 const BATCH: u32 = 16;
 
 impl Spinner {
+    /// Of a task that has never spun.
+    pub(super) const UNUSED: Spinner =
+        Spinner { left: Ns::ZERO, round: Ns::ZERO, more: 0, sleep: Ns::ZERO, rounds: 0, off_cpu: false, spun: Ns::ZERO };
+
     /// How long it is until its next look, if it has so much left of its batch: 0 at the border of two rounds.
     fn until_look(&self, left: Ns) -> Ns {
         Ns(left.0 % self.round.0)
@@ -174,7 +173,7 @@ impl Simulation {
             self.klocks.locks[lock].spinning += 1;
         }
         let spec = self.spin_spec(lock);
-        let Spinner { left, more, .. } = *self.klocks.lockers[task].spinner;
+        let Spinner { left, more, .. } = self.klocks.lockers[task].spinner;
         if self.klocks.lockers[task].spinner.until_look(left) > Ns::ZERO {
             return self.compute(cpu, task, self.now);
         }
