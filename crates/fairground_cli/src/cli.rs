@@ -27,12 +27,12 @@ pub(crate) fn parse() -> Cli {
 /// The commands with their examples, and a help that has them by question.
 pub(crate) fn command() -> clap::Command {
     let all = GROUPS.iter().flat_map(|group| group.1);
-    let command = all.fold(Cli::command(), |command, (file, examples)| {
+    let command = all.fold(Cli::command(), |command, (file, _, examples)| {
         command.mut_subcommand(name_of(file), |one| one.after_help(shown(examples)))
     });
-    let groups = groups(&command);
     command.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}\n\n{{after-help}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}\n\n{{after-help}}",
+        groups()
     ))
 }
 
@@ -48,15 +48,13 @@ fn shown(examples: &[(&str, &str)]) -> String {
 }
 
 /// The commands by question.
-fn groups(command: &clap::Command) -> String {
+fn groups() -> String {
     let widest = GROUPS.iter().flat_map(|group| group.1).map(|row| row.0.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (question, commands) in GROUPS {
         text += &format!("{question}\n");
-        for (file, _) in *commands {
-            let name = name_of(file);
-            let about = command.find_subcommand(&name).and_then(clap::Command::get_about).map(ToString::to_string);
-            text += &format!("  {name:<widest$}  {}\n", about.unwrap_or_default());
+        for (file, about, _) in *commands {
+            text += &format!("  {:<widest$}  {}\n", name_of(file), about.trim());
         }
         text.push('\n');
     }
@@ -88,7 +86,7 @@ mod tests {
         let known: BTreeSet<String> = command.get_subcommands().map(|one| one.get_name().to_string()).collect();
         let grouped: Vec<String> = GROUPS.iter().flat_map(|group| group.1).map(|row| name_of(row.0)).collect();
         assert_eq!(grouped.len() + 1, known.len(), "each once, and `help`");
-        for (file, examples) in GROUPS.iter().flat_map(|group| group.1) {
+        for (file, _, examples) in GROUPS.iter().flat_map(|group| group.1) {
             assert!(known.contains(&name_of(file)) && examples.len() >= 2, "{file}");
             for (example, what) in *examples {
                 assert!(example.starts_with(&name_of(file)) && !what.is_empty(), "{example}");

@@ -29,13 +29,13 @@ use fairground_scenario::Error;
 
 /// The arguments of a command behind `fairground`, and what it does.
 pub(crate) type Example = (&'static str, &'static str);
-/// A question, and the commands that answer it: their files and examples.
-pub(crate) type Group = (&'static str, &'static [(&'static str, &'static [Example])]);
+/// A question, and the commands that answer it: their files, what they do, and examples.
+pub(crate) type Group = (&'static str, &'static [(&'static str, &'static str, &'static [Example])]);
 
 macro_rules! commands {
-    ($($question:literal { $($(#[$sentence:meta])* $variant:ident $file:ident;)* })*) => {
+    ($($question:literal { $(#[doc = $about:literal] $variant:ident $file:ident;)* })*) => {
         #[derive(clap::Subcommand)]
-        pub(crate) enum Command { $($($(#[$sentence])* $variant($file::Args),)*)* }
+        pub(crate) enum Command { $($(#[doc = $about] $variant($file::Args),)*)* }
 
         /// Runs a command and gives its exit code.
         pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
@@ -43,7 +43,7 @@ macro_rules! commands {
         }
 
         /// All commands by the question that they answer.
-        pub(crate) const GROUPS: &[Group] = &[$(($question, &[$((stringify!($file), $file::EXAMPLES)),*])),*];
+        pub(crate) const GROUPS: &[Group] = &[$(($question, &[$((stringify!($file), $about, $file::EXAMPLES)),*])),*];
     };
 }
 
