@@ -23,6 +23,7 @@ const COMMAND: &str = "cargo xtask fidelity";
 pub fn page(cards: &[Card], published: &[Reproduction], notes: &Notes, commit: &str) -> Page {
     let mut sections = vec![
         summary::by_kernel(cards),
+        beside_the_kernel(),
         how_to_read(),
         summary::by_experiment(cards),
         decisions::searches_by_kernel(cards),
@@ -84,6 +85,13 @@ fn introduction(commit: &str) -> Vec<String> {
              what is written by hand stands in `crates/fairground_scorecard/src/notes.toml`."
         ),
     ]
+}
+
+fn beside_the_kernel() -> Section {
+    let text = "A recording shows what a machine recorded. Random systems are also run beside the kernel's own code, and each call is compared: who \
+                runs, where, virtual times, averages, quota, frequencies. [Calls compared and differences open](kernel-core.md#held-against-our-core), \
+                by kernel and mechanism, and [what was found, and whose it was](kernel-core.md#what-was-found-and-whose-it-was).";
+    Section { heading: "Beside the kernel's own code".into(), text: vec![text.to_string()], table: None, file: None }
 }
 
 fn how_to_read() -> Section {
