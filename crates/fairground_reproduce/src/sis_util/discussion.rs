@@ -1,7 +1,8 @@
 //! What was said about the patch when it was discussed: small cache domains, a machine that is full but for one CPU, sockets
 //! with larger messages, and a clamped frequency.
 
-use super::case::{COSTS, Change, MAIN, Measure, Measured, PATCHED, Point, Reading, VANILLA, run_setup};
+use super::case::{COSTS, Change, MAIN, Measure, PATCHED, Point, Reading, VANILLA};
+use super::measured::{Measured, run_setup};
 use super::rows::{HIGHEST, change};
 use crate::runs::{Runs, refused};
 use fairground_machine::{CostModel, Machine, synthetic};

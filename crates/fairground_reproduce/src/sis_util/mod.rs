@@ -7,6 +7,7 @@
 
 mod case;
 mod discussion;
+mod measured;
 mod over;
 mod rows;
 mod tables;
@@ -15,11 +16,12 @@ use super::kept::Kept;
 use super::published::Published;
 use super::runs::{Runs, run_all};
 use crate::experiment::{ReproduceOptions, Reproduced};
-use case::{Case, Change, Lengths, MAIN, Measured, PATCHED, Point, Reading, VANILLA};
+use case::{Case, Change, Lengths, MAIN, PATCHED, Point, Reading, VANILLA};
 use fairground_metrics::Decimal;
 use fairground_report::{Calibration, Reproduction};
 use fairground_scenario::{Control, Error};
 use fairground_stdx::Ns;
+use measured::Measured;
 pub(super) use over::OVER;
 use rows::HIGHEST;
 

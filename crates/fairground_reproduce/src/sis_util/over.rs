@@ -1,6 +1,7 @@
 //! The same benchmark over a kernel tree that has the patch, which is a switch there: SIS_PROP limits searches, or SIS_UTIL does.
 
-use super::case::{Lengths, MAIN, Measure, Measured, Point, run_begun};
+use super::case::{Lengths, MAIN, Measure, Point};
+use super::measured::{Measured, run_begun};
 use super::rows::{COUNTED_FOR, HIGHEST, INDICATORS, change, point_of, published};
 use crate::over::{ATOMIC, Sides, as_built, begin};
 use crate::published::Published;

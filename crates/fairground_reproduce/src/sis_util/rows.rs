@@ -1,6 +1,7 @@
 //! The published numbers beside ours: one row each.
 
-use super::case::{Case, MAIN, Measure, Measured, PATCHED, Point, Reading, VANILLA};
+use super::case::{Case, MAIN, Measure, PATCHED, Point, Reading, VANILLA};
+use super::measured::Measured;
 use super::{Done, Plan};
 use crate::published::{Published, decimal};
 use fairground_metrics::Decimal;

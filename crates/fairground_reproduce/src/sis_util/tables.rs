@@ -1,7 +1,8 @@
 //! Beside the rows: the published table of search efficiency, the histogram as bpftrace prints it, where the time went.
 
 use super::Done;
-use super::case::{MAIN, Measured, PATCHED, Point, VANILLA};
+use super::case::{MAIN, PATCHED, Point, VANILLA};
+use super::measured::Measured;
 use super::rows::HIGHEST;
 use fairground_metrics::Decimal;
 use fairground_model::{CostClass, SpentOn, TimeSpent};

@@ -56,6 +56,7 @@
 
 mod graph;
 mod keep;
+mod locker;
 mod object;
 mod spin;
 mod stats;
@@ -71,10 +72,10 @@ use crate::task::Want;
 use fairground_model::task_set::HUNG_TASK_TIMEOUT;
 use fairground_model::{LockAct, LockEvent, LockKind, LockMode, Mode, Op, PrevState, Recorder, Section, TaskSet};
 use fairground_sched::Sched;
-use fairground_stdx::{CpuId, Id, IndexVec, Instant, LockId, LogLinear, Ns, Rare, TaskId, Unused};
+use fairground_stdx::{CpuId, Id, IndexVec, Instant, LockId, LogLinear, Ns, Rare, TaskId};
 use graph::Graph;
+use locker::Locker;
 use object::{Answer, Asker, Klock};
-use spin::Spinner;
 use stats::Account;
 
 pub use graph::Deadlock;
@@ -89,36 +90,6 @@ const RWSEM_WAIT_TIMEOUT: Ns = Ns::from_ms(4);
 const MAX_DEADLOCKS: usize = 64;
 /// Up to so many tasks the waits of each are kept.
 pub const MAX_TASKS_TOLD_APART: usize = 64;
-
-/// What a task does with locks.
-#[derive(Clone, Debug)]
-struct Locker {
-    /// It is in the kernel, from its entry to the way back.
-    in_section: bool,
-    /// How many locks it holds, and how many of them are the kernel's.
-    held: u32,
-    held_of_kernel: u32,
-    /// Since when it waits.
-    since: Instant,
-    /// Whether it had to wait.
-    waited: bool,
-    /// What it does with spin locks of user space.
-    spinner: Spinner,
-    /// A reschedule waits until it holds no lock.
-    owes_resched: bool,
-}
-
-impl Unused for Locker {
-    const UNUSED: &'static Locker = &Locker {
-        in_section: false,
-        held: 0,
-        held_of_kernel: 0,
-        since: Instant::ZERO,
-        waited: false,
-        spinner: Spinner::UNUSED,
-        owes_resched: false,
-    };
-}
 
 /// The locks of a run.
 #[derive(Clone, Debug)]
