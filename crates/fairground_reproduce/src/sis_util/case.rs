@@ -147,10 +147,10 @@ impl Lengths {
     }
 }
 
-/// How much longer the runs of a case are measured while they do not agree.
+/// By how much longer the runs of a case are measured while their rates have not settled.
 const STEP: Ns = Ns::from_ms(500);
-/// Rates agree if the highest is at most a hundredth above the lowest.
-const AGREE: u64 = 100;
+/// A rate has settled if a step changes it by at most one part of so many.
+const SETTLED: u64 = 200;
 
 /// One run but for its seed.
 #[derive(Clone, Debug)]
@@ -162,18 +162,19 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// A run of each seed from 1 to `seeds`. All are measured equally long: the least length, and then on until their rates
-    /// agree. So seeds that differ are measured for as long as any.
+    /// A run of each seed from 1 to `seeds`. All are measured equally long: the least length, and then on until a step changes none of
+    /// their rates. That seeds differ is no reason to go on: some do so for as long as anybody looks.
     pub(super) fn run(&self, seeds: u64) -> Result<Vec<Measured>, Error> {
         let mut runs = (1..=seeds).map(|seed| self.begin(seed)).collect::<Result<Vec<Run>, Error>>()?;
         let Lengths { least, most, .. } = self.lengths;
-        let mut length = least;
+        let (mut length, mut before) = (least, Vec::new());
         loop {
             runs.iter_mut().try_for_each(|run| run.measure(length))?;
-            if length >= most || self.agree(&runs) {
+            let values: Vec<u64> = runs.iter().map(Run::value).collect();
+            if length >= most || self.settled(&before, &values) {
                 return Ok(runs.iter().map(Run::measured).collect());
             }
-            length = most.min(length + STEP);
+            (length, before) = (most.min(length + STEP), values);
         }
     }
     fn begin(&self, seed: u64) -> Result<Run, Error> {
@@ -183,18 +184,18 @@ impl Case {
         let setup = Setup { machine, profile, tasks, seed, duration, paranoid: false };
         Run::begin(setup, self.point.measure(), self.lengths.warmup, new_simulation)
     }
-    /// Percentiles come in classes of values, so equal ones say little: they are measured for as long as any.
-    fn agree(&self, runs: &[Run]) -> bool {
-        let Some((lowest, highest)) = runs.iter().map(Run::value).min().zip(runs.iter().map(Run::value).max()) else {
-            return true;
-        };
-        matches!(self.point.measure(), Measure::Rate(_)) && (highest - lowest) * AGREE <= lowest
+    /// Percentiles come in classes of values, so an equal one says little: they are measured for as long as any.
+    fn settled(&self, before: &[u64], now: &[u64]) -> bool {
+        let pairs = || before.iter().zip(now);
+        matches!(self.point.measure(), Measure::Rate(_))
+            && before.len() == now.len()
+            && pairs().all(|(&before, &now)| before.abs_diff(now) * SETTLED <= before)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::measured::run_setup;
+    use super::super::{FULL, measured::run_setup};
     use super::*;
     use crate::kept::Numbers;
     use fairground::sensitivity::{FACTORS, scaled};
@@ -215,22 +216,38 @@ mod tests {
         assert_eq!(Measured::from_numbers(&mut numbers[1..].iter().copied()), None);
     }
 
-    /// Equal seeds of a quiet case agree at once, and runs that never agree are measured up to the end. A run that goes on is the one
-    /// that was long from the beginning.
+    /// A rate that settles ends the measurement, and one that has no time for a second look goes up to the end. A run that goes on is
+    /// the one that was long from the beginning.
     #[test]
-    fn runs_are_measured_until_their_rates_agree() {
-        let case = |load, least, most| Case {
-            point: Point::new("netperf", "TCP_RR", load, "thread"),
+    fn runs_are_measured_until_their_rates_settle() {
+        let case = |least, most| Case {
+            point: Point::new("netperf", "TCP_RR", 1, "thread"),
             reading: Reading { machine: "box12", ..MAIN },
             profile: PATCHED,
             lengths: Lengths { warmup: Ns::from_ms(2), least, most },
         };
-        let (short, long) = (Ns::from_ms(5), Ns::from_ms(505));
         let lengths = |case: &Case| case.run(3).unwrap().iter().map(|run| run.length).collect::<Vec<Ns>>();
-        assert_eq!(lengths(&case(4, short, long)), [short; 3]);
-        let going_on = case(30, short, long);
-        assert_eq!(lengths(&going_on), [long; 3]);
-        assert_eq!(going_on.run(3).unwrap(), case(30, long, long).run(3).unwrap());
+        let (short, long) = (Ns::from_ms(100), Ns::from_ms(600));
+        assert_eq!(lengths(&case(short, Ns::from_secs(5))), [long; 3]);
+        let no_second_look = case(short, long - Ns(1));
+        assert_eq!(lengths(&no_second_look), [long - Ns(1); 3]);
+        assert_eq!(no_second_look.run(3).unwrap(), case(long - Ns(1), long - Ns(1)).run(3).unwrap());
+    }
+
+    #[test]
+    fn a_rate_has_settled_if_a_step_changes_it_by_half_a_percent_at_most() {
+        let case = |bench: &str| Case {
+            point: Point::new(bench, "TCP_RR", 4, "thread"),
+            reading: MAIN,
+            profile: PATCHED,
+            lengths: FULL,
+        };
+        let (rate, percentile) = (case("netperf"), case("schbench"));
+        assert!(rate.settled(&[1000, 400], &[1005, 398]));
+        assert!(!rate.settled(&[1000, 400], &[1006, 398]));
+        assert!(!rate.settled(&[1000, 400], &[1005, 397]));
+        assert!(!rate.settled(&[], &[1005, 398]), "nothing to compare with");
+        assert!(!percentile.settled(&[1000, 400], &[1000, 400]));
     }
 
     /// The published machine, kernels and prices at a load; 5 s after a warm-up of 2 s.
