@@ -8,6 +8,7 @@
 use crate::Sched;
 use crate::core::{Leaving, Switch};
 use crate::ctx::Ctx;
+use crate::seam::ClockSkip;
 use fairground_model::PrevState;
 use fairground_stdx::TaskId;
 
@@ -46,12 +47,53 @@ impl Sched {
         self.schedule_finish(cx, Leaving { picked, ..Leaving::of_task(prev) })
     }
 
+    /// Whether the second part of schedule() may go the short way: from a fair task, which may sleep, or from idle, to another fair task
+    /// or to idle. Nobody is moved, and nobody wants samples.
+    #[inline(always)]
+    pub(super) fn switches_plainly(&self, cx: &Ctx<'_, '_>, leaving: &Leaving, next: Option<TaskId>) -> bool {
+        let (rq, prev) = (&self.rqs[cx.cpu], leaving.prev);
+        let plain = self.plain_switches && !cx.trace.wants_samples() && prev != next && !leaving.stays_idle;
+        let stopper = leaving.from_stopper || rq.stop_running || leaving.moving.is_some();
+        plain
+            && !stopper
+            && rq.online
+            && !rq.sets_all
+            && prev.is_none_or(|prev| self.is_fair(prev) && !self.may_be_forbidden(prev))
+            && next.is_none_or(|next| self.is_fair(next))
+    }
+
+    /// The last part of schedule() where [`Sched::switches_plainly`] says so.
+    ///
+    /// Kernel: core.c __schedule() from pick_next_task() on, v4.12–
+    #[inline(never)]
+    pub(super) fn switch_to_plain(&mut self, cx: &mut Ctx<'_, '_>, leaving: &Leaving, next: Option<TaskId>) -> Switch {
+        let (cpu, prev, prev_state) = (cx.cpu, leaving.prev, leaving.prev_state);
+        if let Some(next) = next {
+            if prev.is_none() {
+                self.put_prev_task_idle(cx);
+            }
+            self.cfs_tasks_picked(cpu, next, true);
+        }
+        self.put_prev_set_next_plain(cx, prev, next);
+        if next.is_none() {
+            self.update_idle_core(cpu);
+        }
+        let rq = &mut self.rqs[cpu];
+        (rq.need_resched, rq.need_resched_lazy, rq.last_seen_need_resched) = (false, false, 0);
+        if self.profile.clock_skip == ClockSkip::WholeCall {
+            rq.clock_skip = Default::default();
+        }
+        self.context_switch(cx, prev, prev_state, next);
+        Switch { prev, prev_state, next }
+    }
+
     /// The CPU switches from one fair task to another one.
     #[inline(always)]
     fn switch_plain(&mut self, cx: &mut Ctx<'_, '_>, prev: TaskId, next: TaskId) -> Switch {
         let cpu = cx.cpu;
         self.cfs_tasks_picked(cpu, next, true);
-        self.switch_fair_plain(cx, prev, next);
+        self.put_prev_plain(cx, prev);
+        self.set_next_plain(cx, next);
         let rq = &mut self.rqs[cpu];
         (rq.lb.newidle_found, rq.lb.server_looks, rq.lb.server_looked) = (false, false, false);
         (rq.need_resched, rq.need_resched_lazy, rq.last_seen_need_resched) = (false, false, 0);

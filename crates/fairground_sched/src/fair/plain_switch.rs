@@ -47,27 +47,34 @@ impl Sched {
         Some(next)
     }
 
-    /// `prev` goes back into the order of its queue, and `next` out of it.
+    /// `prev`, which can go on, goes back into the order of its queue. Its run time is accounted.
     ///
-    /// Kernel: fair.c pick_next_task_fair(), set_next_task_fair(), v4.12–
+    /// Kernel: fair.c put_prev_entity(), v4.12–
     #[inline(always)]
-    pub(crate) fn switch_fair_plain(&mut self, cx: &mut Ctx<'_, '_>, prev: TaskId, next: TaskId) {
-        let (pse, se) = (self.tasks[prev].se, self.tasks[next].se);
-        let moves_zero = self.profile.avg_vruntime == AvgVruntime::ZeroQueued;
-        let mut level = self.level(pse);
+    pub(crate) fn put_prev_plain(&mut self, cx: &mut Ctx<'_, '_>, prev: TaskId) {
+        let se = self.tasks[prev].se;
+        let mut level = self.level(se);
         level.enqueue_in_order();
-        if moves_zero {
+        if level.profile.avg_vruntime == AvgVruntime::ZeroQueued {
             let queue = level.se.cfs_rq;
             self.waiting_changed(queue);
-            level = self.level(pse);
+            level = self.level(se);
         }
         level.age_at_switch(cx);
         level.cfs_rq.curr = None;
-        let queue = level.se.cfs_rq;
-        self.clear_buddies(queue, se);
+    }
+
+    /// `next`, which was picked, leaves the order of its queue, and its turn begins.
+    ///
+    /// Kernel: fair.c set_next_entity(), v4.12–
+    #[inline(always)]
+    pub(crate) fn set_next_plain(&mut self, cx: &mut Ctx<'_, '_>, next: TaskId) {
+        let se = self.tasks[next].se;
+        self.clear_buddies(self.ses[se].cfs_rq, se);
         let mut level = self.level(se);
         level.dequeue_from_order();
-        if moves_zero {
+        if level.profile.avg_vruntime == AvgVruntime::ZeroQueued {
+            let queue = level.se.cfs_rq;
             self.waiting_changed(queue);
             level = self.level(se);
         }
@@ -78,6 +85,28 @@ impl Sched {
         level.se.exec_start = level.rq.clocks.clock_task;
         level.se.prev_sum_exec_runtime = level.se.sum_exec_runtime;
         level.cfs_rq.curr = Some(se);
+    }
+
+    /// Puts `prev` down, which may sleep, and sets `next`, if there is one, where [`Sched::switches_plainly`] says so.
+    ///
+    /// Kernel: sched.h put_prev_set_next_task(), v6.12– (inside pick_next_task_fair() before)
+    #[inline(always)]
+    pub(crate) fn put_prev_set_next_plain(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, next: Option<TaskId>) {
+        if let Some(task) = prev {
+            let se = self.tasks[task].se;
+            let (on_rq, queue) = (self.ses[se].on_rq, self.ses[se].cfs_rq);
+            match on_rq {
+                true => {
+                    self.update_curr(cx, queue);
+                    self.put_prev_plain(cx, task);
+                }
+                false => self.cfs_rqs[queue].curr = None,
+            }
+        }
+        match next {
+            Some(next) => self.set_next_plain(cx, next),
+            None => self.rqs[cx.cpu].stats.sched_goidle += 1,
+        }
     }
 }
 
