@@ -287,7 +287,13 @@ impl Sched {
     }
 
     #[inline(always)]
-    pub(super) fn context_switch(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
+    pub(super) fn context_switch(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        prev: Option<TaskId>,
+        prev_state: PrevState,
+        next: Option<TaskId>,
+    ) {
         cx.meter.count(Op::PickSwitch);
         self.sched_info_switch(cx.cpu, prev, prev_state, next);
         let rq = &mut self.rqs[cx.cpu];
