@@ -48,8 +48,8 @@ fn random_system(seed: u64) -> Setup {
         let pipes = [set.pipe(64), set.pipe(64)];
         for side in 0..2 {
             let (write, read) = (Instr::Write { pipe: pipes[side], value: None }, Instr::Read { pipe: pipes[1 - side], into: 0 });
-            let turn = if side == 0 { [write, read] } else { [read, write] };
-            set.task(&format!("pair{row}-{side}"), vec![work(draw(200) * US), turn[0], turn[1], Instr::Jump { to: 0 }]);
+            let (first, then) = if side == 0 { (write, read) } else { (read, write) };
+            set.task(&format!("pair{row}-{side}"), vec![work(draw(200) * US), first, then, Instr::Jump { to: 0 }]);
         }
     }
     if draw(3) == 0 {

@@ -39,7 +39,8 @@ fn decay_load_missed(load: u64, missed: u64, index: usize) -> u64 {
         (_, 1) => load >> missed,
         _ => {
             // The place of each bit that is set, the lowest first.
-            let bits = std::iter::successors(Some(missed), |&missed| Some(missed & missed.checked_sub(1)?)).take_while(|&missed| missed > 0);
+            let bits = std::iter::successors(Some(missed), |&missed| Some(missed & missed.checked_sub(1)?))
+                .take_while(|&missed| missed > 0);
             let places = bits.map(|missed| missed.trailing_zeros() as usize);
             places.fold(load, |load, place| (load * DEGRADE_FACTOR[index][place]) >> DEGRADE_SHIFT)
         }
