@@ -31,6 +31,9 @@ impl Sched {
         hold(!self.plain_ticks || self.ticks_may_be_plain(), || {
             "ticks go the short way, and the machine is not for that".into()
         })?;
+        hold(!self.plain_switches || (self.ticks_may_be_plain() && self.switches_may_be_plain()), || {
+            "switches go the short way, and the machine is not for that".into()
+        })?;
         self.check_bandwidth()?;
         self.check_balance()
     }

@@ -80,8 +80,9 @@ pub struct Sched {
     pub(crate) has_idle_policy: bool,
     /// Whether queues tell their groups their load when a record says so, and not once a millisecond.
     pub(crate) tells_by_record: bool,
-    /// Ticks may go the short way ([`Sched::choose_ticks`]).
+    /// Ticks and switches may go the short way ([`Sched::choose_short_ways`]).
     pub(crate) plain_ticks: bool,
+    pub(crate) plain_switches: bool,
     pub(crate) nr_switches: u64,
     pub(crate) nr_wakeups: u64,
     pub(crate) nr_migrations: u64,
@@ -126,6 +127,7 @@ impl Sched {
             has_idle_policy: false,
             tells_by_record: false,
             plain_ticks: false,
+            plain_switches: false,
             nr_switches: 0,
             nr_wakeups: 0,
             nr_migrations: 0,

@@ -316,34 +316,13 @@ impl Simulation {
         in_kernel
     }
 
-    /// What [`Simulation::tick`] does where the lock is free and nobody leads, with rows looked up once.
+    /// What [`Simulation::tick`] does where the lock is free, CPUs take no turns and nobody leads.
     #[inline(always)]
     fn plain_tick(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> bool {
         self.ticks += 1;
         self.jiffies.tick(cpu, self.now);
-        let row = &mut self.cpus[cpu];
-        let due = row.tick.advance(self.now);
-        let before = (row.meter.so_far_ps(), row.meter.counted(Op::LockFree));
-        let mut cx = Ctx {
-            now: self.now,
-            cpu,
-            jiffies: self.jiffies.count(),
-            until: Instant::MAX,
-            switched: None,
-            machine: &self.view,
-            meter: &mut row.meter,
-            requests: &mut self.requests,
-            trace: rec,
-        };
-        self.sched.sched_tick(&mut cx);
-        if !self.requests.is_empty() {
-            self.send_requests(cpu);
-        }
-        if self.locks.exist() {
-            let meter = &self.cpus[cpu].meter;
-            let got = if meter.counted(Op::LockFree) != before.1 { meter.price_ps(Op::LockFree) } else { 0 };
-            self.hold_lock(cpu, cpu, Ns((meter.so_far_ps() - before.0).saturating_sub(got) / 1000));
-        }
+        let due = self.cpus[cpu].tick.advance(self.now);
+        self.call_core_locked(rec, cpu, cpu, Op::LockFree, |sched, cx| sched.sched_tick(cx));
         self.tick_ends(rec, cpu, due)
     }
 

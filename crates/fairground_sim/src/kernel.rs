@@ -35,7 +35,7 @@ impl Simulation {
     }
 
     /// As [`Simulation::core`], by the turns of the CPU as they are set.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn call_core<R>(
         &mut self,
         rec: &mut Recorder<'_>,

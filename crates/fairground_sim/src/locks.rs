@@ -202,13 +202,29 @@ impl Simulation {
         if !self.locks.exist() {
             return self.core(rec, cpu, call);
         }
-        let getting = rq_lock_op(&self.view, cpu, rq);
+        // Where CPUs take turns there are no locks.
+        self.call_core_locked(rec, cpu, rq, rq_lock_op(&self.view, cpu, rq), call)
+    }
+
+    /// The same by the turns of the CPU as they are set, where getting that lock is counted as `getting`.
+    #[inline(always)]
+    pub(crate) fn call_core_locked<R>(
+        &mut self,
+        rec: &mut Recorder<'_>,
+        cpu: CpuId,
+        rq: CpuId,
+        getting: Op,
+        call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
+    ) -> R {
+        if !self.locks.exist() {
+            return self.call_core(rec, cpu, call);
+        }
         let cost = |sim: &Self| {
             let meter = &sim.cpus[cpu].meter;
             (meter.so_far_ps(), meter.counted(getting))
         };
         let before = cost(self);
-        let result = self.core(rec, cpu, call);
+        let result = self.call_core(rec, cpu, call);
         let after = cost(self);
         let got = if after.1 != before.1 { self.cpus[cpu].meter.price_ps(getting) } else { 0 };
         self.hold_lock(cpu, rq, Ns((after.0 - before.0).saturating_sub(got) / 1000));

@@ -22,6 +22,9 @@ impl Simulation {
             return self.schedule_stopper(rec, cpu, None);
         }
         let switch = self.core_locked(rec, cpu, cpu, |sched, cx| {
+            if let Some(switch) = sched.schedule_plain(cx) {
+                return Ok(switch);
+            }
             let leaving = sched.schedule_start(cx);
             match leaving.found_nothing() && sched.wants_newidle_balance(cx.cpu, &leaving) {
                 true => Err(leaving),

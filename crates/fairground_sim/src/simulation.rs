@@ -274,7 +274,7 @@ impl Simulation {
         }
         let flow = loop {
             self.horizon = self.horizon_before(at);
-            self.choose_ticks(true);
+            self.choose_short_ways(true);
             while !self.over
                 && let Some(event) = self.queue.advance_before(self.horizon)
             {
@@ -299,7 +299,7 @@ impl Simulation {
         }
         let mut flow = Flow::More;
         self.horizon = Instant::ZERO;
-        self.choose_ticks(false);
+        self.choose_short_ways(false);
         if !self.over
             && let Some(event) = self.queue.advance_before(self.horizon_before(Instant::MAX))
         {
@@ -343,12 +343,12 @@ impl Simulation {
         }
     }
 
-    /// Chooses how ticks go until something scripted happens: in the core the short way, where no other core has a part in the run, and
-    /// here, if that is wanted and nobody checks between two events, one after the other without the loop. A run with the plain heap does
-    /// neither: it is the oracle of both.
-    fn choose_ticks(&mut self, in_a_row: bool) {
+    /// Chooses how ticks and switches go until something scripted happens: in the core the short way, where no other core has a part in
+    /// the run, and ticks here, if that is wanted and nobody checks between two events, one after the other without the loop. A run with
+    /// the plain heap does neither: it is the oracle of both.
+    fn choose_short_ways(&mut self, in_a_row: bool) {
         let quick = self.queue.is_fast() && matches!(self.beside, Beside::Nobody);
-        self.sched.choose_ticks(quick);
+        self.sched.choose_short_ways(quick);
         self.ticks_in_a_row = quick && in_a_row && self.machine.round_of_turns == Ns::ZERO && !self.paranoid;
     }
 

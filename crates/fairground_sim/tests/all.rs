@@ -40,7 +40,7 @@ mod quota_cases;
 mod race;
 mod real_time;
 mod searches;
-mod short_ticks;
+mod short_ways;
 mod single_cpu;
 mod slice_ext;
 mod smt;

@@ -32,6 +32,23 @@ pub struct Leaving {
 }
 
 impl Leaving {
+    /// A task leaves that can go on where it is, and the clock was read for that.
+    pub(super) const fn of_task(prev: TaskId) -> Leaving {
+        Leaving {
+            prev: Some(prev),
+            prev_state: PrevState::Running,
+            moving: None,
+            picked: None,
+            kept_clock: false,
+            stays_idle: false,
+            picks_only: false,
+            balances_first: false,
+            stands: false,
+            balances_once: false,
+            from_stopper: false,
+        }
+    }
+
     /// Whether the CPU is about to go idle and may look for tasks elsewhere first. One whose stopper moves its task
     /// away does so when that is done.
     pub fn found_nothing(&self) -> bool {

@@ -10,6 +10,7 @@ mod hw_pressure;
 mod idle_state;
 mod leaving;
 mod lines;
+mod plain_switch;
 mod push_pull;
 mod sched_info;
 mod schedstat;

@@ -145,7 +145,10 @@ impl Sched {
         if std::mem::take(&mut self.rqs[cx.cpu].stop_running) {
             self.note_idleness(cx.cpu);
         }
-        Some(self.switch_to(cx, leaving, next))
+        Some(match self.switches_plainly(cx, &leaving, next) {
+            true => self.switch_to_plain(cx, &leaving, next),
+            false => self.switch_to(cx, leaving, next),
+        })
     }
 
     /// The first part of schedule(): a task that goes to sleep or must move leaves the queue.
@@ -264,7 +267,7 @@ impl Sched {
 
     /// Whether a task may stand on a queue where it may no longer run: it sleeps and is queued still, or its affinity changed while
     /// its CPU, which is about to leave it, looked for other work.
-    fn may_be_forbidden(&self, task: TaskId) -> bool {
+    pub(super) fn may_be_forbidden(&self, task: TaskId) -> bool {
         let row = &self.tasks[task];
         row.state == TaskState::Delayed || (row.state.is_on_rq() && row.migration_pending.is_some())
     }
@@ -283,7 +286,14 @@ impl Sched {
         }
     }
 
-    fn context_switch(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
+    #[inline(always)]
+    pub(super) fn context_switch(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        prev: Option<TaskId>,
+        prev_state: PrevState,
+        next: Option<TaskId>,
+    ) {
         cx.meter.count(Op::PickSwitch);
         self.sched_info_switch(cx.cpu, prev, prev_state, next);
         let rq = &mut self.rqs[cx.cpu];
@@ -361,7 +371,7 @@ impl Sched {
     /// The idle task of `cx.cpu` is put down.
     ///
     /// Kernel: idle.c put_prev_task_idle(), v7.0–
-    fn put_prev_task_idle(&mut self, cx: &Ctx<'_, '_>) {
+    pub(super) fn put_prev_task_idle(&mut self, cx: &Ctx<'_, '_>) {
         if self.profile.idle_time_end == IdleTimeEnd::PutIdle {
             self.update_avg_idle(cx, cx.cpu);
         }

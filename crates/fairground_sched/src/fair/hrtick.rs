@@ -86,7 +86,7 @@ impl Sched {
 
     /// Whether any class may use the timer.
     #[inline]
-    fn hrtick_in_use(&self) -> bool {
+    pub(crate) fn hrtick_in_use(&self) -> bool {
         [Feat::HRTICK, Feat::HRTICK_DL].into_iter().any(|feat| self.profile.feats.has(feat))
     }
 

@@ -72,6 +72,34 @@ impl Level<'_> {
         self.age(cx);
     }
 
+    /// As [`Level::age_plain`] where mostly no period has ended since the last update: a tick has just been.
+    #[inline(always)]
+    pub(crate) fn age_at_switch(&mut self, cx: &mut Ctx<'_, '_>) {
+        let Level { profile, rq, cfs_rq, cfs_avg, se_avg, group_stats, .. } = self;
+        let (pelt, now) = (profile.pelt, rq.clocks.pelt(profile.pelt_clock));
+        let same = (se_avg.last_update_time, se_avg.period_contrib) == (cfs_avg.last_update_time, cfs_avg.period_contrib);
+        // Less than a unit of load tracking, which is kept for the next update.
+        if same && cfs_rq.removed.nr == 0 && se_avg.last_update_time != 0 && pelt.is_up_to_date(now, se_avg) {
+            return group_stats.cpu_changes(cfs_rq.cpu);
+        }
+        self.age(cx);
+    }
+
+    /// Ages an entity whose queue has just been aged up to now: nothing is to be done there.
+    ///
+    /// Kernel: fair.c update_load_avg(), v4.12–
+    #[inline(always)]
+    pub(crate) fn age_on_aged_queue(&mut self, cx: &mut Ctx<'_, '_>) {
+        let Level { profile, rq, cfs_rq, cfs_avg, se, se_avg, .. } = self;
+        let (pelt, now) = (profile.pelt, rq.clocks.pelt(profile.pelt_clock));
+        if cfs_rq.removed.nr != 0 || se_avg.last_update_time == 0 || !pelt.is_up_to_date(now, cfs_avg) {
+            self.age(cx);
+            return;
+        }
+        cx.meter.count_n(Op::PeltScale, pelt.scalings(now, se_avg));
+        pelt.update_waiting_se(now, se_avg, se.pelt_load(profile, false), cx.scale(cfs_rq.cpu));
+    }
+
     /// Ages the entity and its queue; an entity that comes from elsewhere is attached. True: the queue's averages are others.
     ///
     /// Kernel: fair.c update_load_avg() but for groups, v4.12–

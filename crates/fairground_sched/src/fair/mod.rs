@@ -69,6 +69,7 @@ mod load;
 mod order;
 pub mod pick;
 pub mod place;
+mod plain_switch;
 mod protect;
 pub mod select_task_rq;
 mod slice;

@@ -162,6 +162,21 @@ impl PeltFamily {
         true
     }
 
+    /// Whether so little time has passed since the last update of `sa` that one at `now` would change nothing.
+    #[inline(always)]
+    pub(crate) fn is_up_to_date(self, now: u64, sa: &SchedAvg) -> bool {
+        Stretch::is_nothing(sa, now)
+    }
+
+    /// Ages an entity that has waited on its queue.
+    ///
+    /// Kernel: pelt.c __update_load_avg_se(), v4.12–
+    #[inline(always)]
+    pub(crate) fn update_waiting_se(self, now: u64, sa: &mut SchedAvg, load: SeLoad, scale: Scale) {
+        let stretch = Stretch::since_update(sa, now);
+        monomorphic!(self.step_se(stretch, sa, load, scale));
+    }
+
     #[inline(always)]
     fn step_both(
         self,

@@ -128,6 +128,12 @@ impl Stretch {
         delta as i64 >= 0 && Stretch::is_counted(delta)
     }
 
+    /// Whether an update of `sa` at `now` finds no unit of time that has passed.
+    #[inline(always)]
+    pub(super) const fn is_nothing(sa: &SchedAvg, now: u64) -> bool {
+        now.wrapping_sub(sa.last_update_time) < 1 << UNIT_SHIFT
+    }
+
     /// Whether so much time is a unit at least.
     #[inline]
     pub(super) const fn is_counted(delta_ns: u64) -> bool {

@@ -38,8 +38,11 @@ fn decay_load_missed(load: u64, missed: u64, index: usize) -> u64 {
         _ if missed >= DEGRADE_ZERO_TICKS[index] => 0,
         (_, 1) => load >> missed,
         _ => {
-            let set = (0..DEGRADE_FACTOR[index].len()).filter(|place| missed >> place & 1 == 1);
-            set.fold(load, |load, place| (load * DEGRADE_FACTOR[index][place]) >> DEGRADE_SHIFT)
+            // The place of each bit that is set, the lowest first.
+            let bits = std::iter::successors(Some(missed), |&missed| Some(missed & missed.checked_sub(1)?))
+                .take_while(|&missed| missed > 0);
+            let places = bits.map(|missed| missed.trailing_zeros() as usize);
+            places.fold(load, |load, place| (load * DEGRADE_FACTOR[index][place]) >> DEGRADE_SHIFT)
         }
     }
 }
@@ -50,10 +53,21 @@ impl RqBalance {
     /// Kernel: fair.c cpu_load_update(), v4.12–v5.2
     fn cpu_load_update(&mut self, load: u64, pending: u64) {
         let tickless = self.cpu_load[0];
+        // Mostly no tick was missed.
+        match pending - 1 {
+            0 => self.step_cpu_load(load, |kept, _| kept),
+            missed => self.step_cpu_load(load, |kept, index| {
+                decay_load_missed(kept, missed, index) + (tickless - decay_load_missed(tickless, missed, index))
+            }),
+        }
+    }
+
+    /// Each older load follows `load` from what is `left` of it, by its index.
+    #[inline(always)]
+    fn step_cpu_load(&mut self, load: u64, left: impl Fn(u64, usize) -> u64) {
         self.cpu_load[0] = load;
         for index in 1..self.cpu_load.len() {
-            let (kept, missed) = (self.cpu_load[index], pending - 1);
-            let old = decay_load_missed(kept, missed, index) + (tickless - decay_load_missed(tickless, missed, index));
+            let old = left(self.cpu_load[index], index);
             let scale = 1 << index;
             let rounding = if load > old { scale - 1 } else { 0 };
             self.cpu_load[index] = (old * (scale - 1) + load + rounding) >> index;

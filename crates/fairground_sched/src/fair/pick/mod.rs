@@ -22,7 +22,7 @@ pub(crate) struct Picked {
 }
 
 impl Picked {
-    fn alone(se: SeId, reason: Reason) -> Picked {
+    pub(super) fn alone(se: SeId, reason: Reason) -> Picked {
         Picked { se, reason, against: None }
     }
 }

@@ -13,10 +13,17 @@ use fairground_model::Reason;
 use fairground_stdx::{SeId, TaskId};
 
 impl Sched {
-    /// Chooses how ticks go from now on: the short way, if that is `wanted` and the machine has no groups, governors that look, lost
-    /// capacity, capacities that differ or energy model. To be asked again after each change of these; without it, ticks go the long way.
-    pub fn choose_ticks(&mut self, wanted: bool) {
+    /// Chooses how ticks and switches go from now on: the short way, if that is `wanted` and the machine has no groups, governors that
+    /// look, lost capacity, capacities that differ or energy model. For switches nobody may end turns by a timer either, and no server
+    /// of fair tasks may count. To be asked again after each change of these; without it, all go the long way.
+    pub fn choose_short_ways(&mut self, wanted: bool) {
         self.plain_ticks = wanted && self.ticks_may_be_plain();
+        self.plain_switches = self.plain_ticks && self.switches_may_be_plain();
+    }
+
+    /// Whether nothing of that is there which concerns switches alone.
+    pub(crate) fn switches_may_be_plain(&self) -> bool {
+        !self.hrtick_in_use() && !self.dl_root.serves
     }
 
     /// Whether nothing of that is there.

@@ -1,7 +1,8 @@
-//! A run with the plain heap goes the long way at each tick, one tick after the other. The other runs go the short way where they may:
-//! both are the same, in what they record, in what they cost, and in what the scheduler knows at the end.
+//! A run with the plain heap goes the long way at each tick and switch, one tick after the other. The other runs go the short way where
+//! they may: both are the same, in what they record, in what they cost, and in what the scheduler knows at the end.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
+use crate::common::classes::fifo;
 use crate::common::{Build, MS, US, cpu, sleep, work};
 use fairground_machine::{CostModel, Machine};
 use fairground_model::{Change, Instr, Mode, NullSink, Op, Policy, TaskSet};
@@ -13,7 +14,8 @@ const KERNELS: [&str; 10] =
     ["v4.12", "v4.20", "v5.1", "v5.10", "v5.19", "v6.1", "v6.6", "v6.12", "v6.18", "v4.20+align-vruntime"];
 const PRICES: [&str; 4] = ["zero", "unit", "xeon-spr", "a53"];
 
-/// A machine of 1 to 9 CPUs with hogs, sleepers and a real-time task, and changes from outside in mid-run.
+/// A machine of 1 to 9 CPUs with hogs, sleepers, tasks that yield, pairs over pipes and real-time tasks, and changes from outside in
+/// mid-run.
 fn random_system(seed: u64) -> Setup {
     let mut random = RngStream::new(seed, StreamKind::Vopr, 1);
     let mut draw = |below: u64| random.below(below);
@@ -29,13 +31,30 @@ fn random_system(seed: u64) -> Setup {
         let (run, rest) = (draw(9) * MS + 50 * US, draw(5) * MS + 10 * US);
         let mode = if draw(5) == 0 { Mode::Kernel } else { Mode::User };
         let burst = Instr::RunBetween { low: Ns(run), high: Ns(run + MS), mode };
-        let code = match draw(3) {
-            0 => vec![burst, sleep(rest), Instr::Jump { to: 0 }],
+        let code = match draw(6) {
+            0 | 1 => vec![burst, sleep(rest), Instr::Jump { to: 0 }],
+            2 => vec![burst, Instr::Yield, Instr::Jump { to: 0 }],
             _ => vec![work(u64::MAX)],
         };
         let task = set.task(&format!("task{row}"), code);
         set.tasks[task].nice = if draw(2) == 0 { 0 } else { draw(40) as i8 - 20 };
-        set.tasks[task].policy = if draw(6) == 0 { Policy::Idle } else { set.tasks[task].policy };
+        set.tasks[task].policy = match draw(24) {
+            0..4 => Policy::Idle,
+            4 => fifo(10),
+            _ => set.tasks[task].policy,
+        };
+    }
+    for row in 0..draw(3) {
+        let pipes = [set.pipe(64), set.pipe(64)];
+        for side in 0..2 {
+            let (write, read) = (Instr::Write { pipe: pipes[side], value: None }, Instr::Read { pipe: pipes[1 - side], into: 0 });
+            let (first, then) = if side == 0 { (write, read) } else { (read, write) };
+            set.task(&format!("pair{row}-{side}"), vec![work(draw(200) * US), first, then, Instr::Jump { to: 0 }]);
+        }
+    }
+    if draw(3) == 0 {
+        let cpus = [cpu(draw(cpus) as u32)].into_iter().collect();
+        set.at(12 * MS + draw(MS), Change::Affinity { task: TaskId::new(0), cpus });
     }
     if draw(2) == 0 {
         set.at(25 * MS, Change::Nice { task: TaskId::new(0), nice: draw(40) as i8 - 20 });
@@ -68,7 +87,7 @@ fn outcome(queue: QueueKind, setup: Setup) -> String {
 }
 
 #[test]
-fn ticks_by_the_short_way_leave_what_those_by_the_long_way_leave() {
+fn short_ways_leave_what_long_ways_leave() {
     for seed in 0..400 {
         let (short, long) = (outcome(QueueKind::Fast, random_system(seed)), outcome(QueueKind::Heap, random_system(seed)));
         assert_eq!(short, long, "seed {seed}");
