@@ -172,7 +172,9 @@ impl Sched {
         self.rqs[cpu].stats.sched_count += 1;
         let prev = self.rqs[cpu].curr;
         let rq = &mut self.rqs[cpu];
-        let from_stopper = std::mem::take(&mut rq.stopper_leaves) || rq.stop_running;
+        // It stays the current task until the switch: who is queued by a newidle balance finds it, not the idle task.
+        rq.stop_running |= std::mem::take(&mut rq.stopper_leaves);
+        let from_stopper = rq.stop_running;
         let is_idle = prev.is_none() && !from_stopper && rq.nr_counted() == 0;
         let stays_idle = is_idle && self.profile.idle_reentry == IdleReentry::Stays;
         let mut leaving = Leaving {
@@ -243,6 +245,7 @@ impl Sched {
             let rq = &mut self.rqs[cx.cpu];
             rq.need_resched |= next.is_none();
             rq.stopper_leaves = next.is_none() && !leaving.stands;
+            self.dl_server_sees_stopper(cx.cpu);
         } else if let Some(task) = prev.filter(|&task| self.may_be_forbidden(task) && !self.pushes_off(cx.cpu)) {
             self.leave_forbidden_cpu(cx, task);
         }
