@@ -171,9 +171,12 @@ impl Sched {
         }
         self.rqs[cpu].stats.sched_count += 1;
         let prev = self.rqs[cpu].curr;
-        let rq = &mut self.rqs[cpu];
         // It stays the current task until the switch: who is queued by a newidle balance finds it, not the idle task.
-        rq.stop_running |= std::mem::take(&mut rq.stopper_leaves);
+        if std::mem::take(&mut self.rqs[cpu].stopper_leaves) {
+            self.rqs[cpu].stop_running = true;
+            self.note_idleness(cpu);
+        }
+        let rq = &mut self.rqs[cpu];
         let from_stopper = rq.stop_running;
         let is_idle = prev.is_none() && !from_stopper && rq.nr_counted() == 0;
         let stays_idle = is_idle && self.profile.idle_reentry == IdleReentry::Stays;
