@@ -497,3 +497,23 @@ fn the_stopper_of_an_exec_ends_an_idle_time() {
         assert_eq!((lb.avg_idle, lb.idle_stamp == 0), (if ends { 900_000 } else { 1_000_000 }, ends), "{kernel}");
     }
 }
+
+/// The other thread of its core is busy, so a task goes to the other core as it becomes another program. The stopper that moves it is the
+/// second task of its CPU, which tells all others that somebody waits.
+#[test]
+fn the_stopper_of_an_exec_has_its_cpu_tell_that_somebody_waits() {
+    for kernel in ["v5.10", "v6.1", "v6.12", "v7.2"] {
+        let mut view = fairground_model::MachineView::flat(4, fairground_stdx::Ns(4_000_000));
+        for number in 0..4 {
+            let core = number / 2 * 2;
+            view.cpus[cpu(number)].smt = (core..core + 2).map(cpu).collect();
+        }
+        let mut machine = TestMachine::new(kernel, view);
+        let task = machine.running(0);
+        machine.running(1);
+        assert!(!machine.sched.topology.overload, "{kernel}");
+        machine.on(0, |sched, cx| sched.sched_exec(cx));
+        assert!(machine.sched.tasks[task].migration_pending.is_some(), "{kernel}: it goes to another CPU");
+        assert!(machine.sched.topology.overload, "{kernel}");
+    }
+}
