@@ -408,7 +408,63 @@ const MENDED: &[(&str, Told, &[u64])] = &[
     ("6.12", Told::Quotas, &[400, 731, 879]),
     // Throttled tasks whose timer fires in another class.
     ("6.12", Told::Deadline, &[392, 430]),
+    // Stoppers that come for a task, leave a CPU, or are waited for; servers that are queued as the last fair task leaves.
+    ("6.12", Told::Exec, &[530, 765, 888]),
+    ("6.12", Told::RealTime, &[317, 424, 841]),
+    ("6.12", Told::Deadline, &[876]),
+    // A child has its parent's habits as a waker.
+    ("6.12", Told::Deadline, &[371]),
+    // Looks that may not change a frequency; groups with more idle CPUs than the local one.
+    ("6.12", Told::Energy, &[551, 707, 876, 912]),
+    ("6.1", Told::Energy, &[215]),
 ];
+
+/// Two nodes of one CPU, a fair task on each, and a third that is given clamps before its birth. One CPU goes off line and comes back, so
+/// that its node is empty meanwhile. Where servers of fair tasks are at work the CPU leaves the timer of its own behind.
+const NODES: &str = r#"
+duration = "1200ms"
+
+[machine]
+name = "nodes"
+hz = 250
+irq_time_accounting = true
+nohz_idle = false
+costs = "zero"
+cpu = [
+    { id = 0, core = 0, llc = 0, package = 0, node = 0 },
+    { id = 1, core = 1, llc = 1, package = 1, node = 1 },
+]
+
+[profile]
+kernel = "KERNEL"
+
+[[at]]
+time = "100ms"
+offline = "1"
+
+[[at]]
+time = "1100ms"
+online = "1"
+
+[[workload]]
+tasks = [
+    { name = "first", program = ["run 10000000000s"] },
+    { name = "second", program = ["run 10000000000s"] },
+    { name = "clamped", start = "50ms", uclamp_min = 300, program = ["run 3ms", "sleep 5ms", "jump 0"] },
+]
+"#;
+
+#[test]
+fn a_node_that_is_empty_for_a_while_is_alike() {
+    for series in ["6.1", "6.12", "6.18", "7.2"] {
+        let text = NODES.replace("KERNEL", &format!("v{series}"));
+        let scenario = Scenario::parse("nodes", &text, Path::new(""), &Overrides::default()).unwrap();
+        let mut case = Case::of_scenario(&scenario).unwrap();
+        case.profile = profile(series);
+        let end = run(series, &case);
+        assert!(matches!(end, End::Equal { calls } if calls > 500), "{series}: {end:?}");
+    }
+}
 
 #[test]
 fn seeds_that_parted_once_are_alike() {

@@ -2,6 +2,7 @@
 
 mod by_capacity;
 mod every_choice;
+mod exec;
 mod machine;
 mod price_of_a_look;
 mod search_counters;
