@@ -14,10 +14,10 @@ fn bench(kernel: &str) -> Bench {
     Bench::with_cpus(sure.with_seam("newidle_batch", "imbalance").unwrap(), 2)
 }
 
-/// Two tasks that have run nowhere for long, on the other CPU. They may go to both.
-fn two_wait_elsewhere(bench: &mut Bench) -> [TaskId; 2] {
+/// Four tasks on the other CPU, which may go to both.
+fn four_elsewhere(bench: &mut Bench) -> [TaskId; 4] {
     bench.cpu = OTHER;
-    let tasks = [bench.queued_in(None), bench.queued_in(None)];
+    let tasks = [0; 4].map(|_| bench.queued_in(None));
     for task in tasks {
         bench.sched.tasks[task].cpus_allowed = CpuMask::first_n(2).into();
     }
@@ -92,7 +92,7 @@ fn a_cpu_balances_as_its_last_fair_task_leaves_for_a_stopper() {
         let mut bench = bench(kernel);
         let task = bench.normal(0);
         bench.schedule();
-        let waiting = two_wait_elsewhere(&mut bench);
+        let waiting = four_elsewhere(&mut bench);
         bench.now = Instant::from_ns(5 * MS);
         bench.sched.rqs[CPU].lb.push_cpu = Some(OTHER);
         bench.call(|sched, cx| sched.wake_stopper(cx, CPU));
@@ -117,14 +117,15 @@ fn a_cpu_balances_as_its_last_fair_task_leaves_for_a_stopper() {
     }
 }
 
-/// A server of fair tasks that is queued as the last of them leaves counts as a task where it counts at all, so nobody is pulled.
+/// A CPU that goes idle pulls half of four tasks. A server of fair tasks that is queued as the last of them leaves counts as a task, and
+/// then nobody is pulled.
 #[test]
 fn a_server_that_is_queued_ends_a_newidle_balance() {
     for queued in [false, true] {
         let mut bench = bench("v6.12");
         bench.queued(Policy::Normal, 0);
         bench.schedule();
-        let waiting = two_wait_elsewhere(&mut bench);
+        let waiting = four_elsewhere(&mut bench);
         bench.now = Instant::from_ns(5 * MS);
         bench.sched.rqs[CPU].lb.avg_idle = 1_000_000;
         bench.call(|sched, cx| {
@@ -134,6 +135,6 @@ fn a_server_that_is_queued_ends_a_newidle_balance() {
         bench.sched.rqs[CPU].server_queued = queued;
         balances(&mut bench);
         let pulled = waiting.iter().filter(|&&task| bench.sched.task(task).cpu == CPU).count();
-        assert_eq!((pulled, bench.sched.rqs[CPU].lb.idle_stamp), (usize::from(!queued), 0));
+        assert_eq!((pulled, bench.sched.rqs[CPU].lb.idle_stamp), (if queued { 0 } else { 2 }, 0));
     }
 }
