@@ -417,6 +417,11 @@ const MENDED: &[(&str, Told, &[u64])] = &[
     // Looks that may not change a frequency; groups with more idle CPUs than the local one.
     ("6.12", Told::Energy, &[551, 707, 876, 912]),
     ("6.1", Told::Energy, &[215]),
+    ("6.1", Told::Groups, &[396]),
+    ("6.1", Told::Hotplug, &[337]),
+    // A waker that is more than its CPU asks no task for its load.
+    ("6.1", Told::RealTime, &[194]),
+    ("6.1", Told::Energy, &[436]),
 ];
 
 /// Two nodes of one CPU, a fair task on each, and a third that is given clamps before its birth. One CPU goes off line and comes back, so

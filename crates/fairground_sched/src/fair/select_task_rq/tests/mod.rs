@@ -1,5 +1,6 @@
 //! Tests of placement, and the machine that they set up by hand (`machine.rs`).
 
+mod affine_loads;
 mod by_capacity;
 mod every_choice;
 mod exec;
