@@ -465,7 +465,8 @@ fn a_node_that_is_empty_for_a_while_is_alike() {
         let text = NODES.replace("KERNEL", &format!("v{series}"));
         let scenario = Scenario::parse("nodes", &text, Path::new(""), &Overrides::default()).unwrap();
         let mut case = Case::of_scenario(&scenario).unwrap();
-        case.profile = profile(series);
+        // Where the timer of HRTICK is after CPUs have gone is open on 7.2.
+        case.profile = profile(series).with_feature("NO_HRTICK").unwrap();
         let end = run(series, &case);
         assert!(matches!(end, End::Equal { calls } if calls > 500), "{series}: {end:?}");
     }
