@@ -424,54 +424,6 @@ const MENDED: &[(&str, Told, &[u64])] = &[
     ("6.1", Told::Energy, &[436]),
 ];
 
-/// Two nodes of one CPU, a fair task on each, and a third that is given clamps before its birth. One CPU goes off line and comes back, so
-/// that its node is empty meanwhile. Where servers of fair tasks are at work the CPU leaves the timer of its own behind.
-const NODES: &str = r#"
-duration = "1200ms"
-
-[machine]
-name = "nodes"
-hz = 250
-irq_time_accounting = true
-nohz_idle = false
-costs = "zero"
-cpu = [
-    { id = 0, core = 0, llc = 0, package = 0, node = 0 },
-    { id = 1, core = 1, llc = 1, package = 1, node = 1 },
-]
-
-[profile]
-kernel = "KERNEL"
-
-[[at]]
-time = "100ms"
-offline = "1"
-
-[[at]]
-time = "1100ms"
-online = "1"
-
-[[workload]]
-tasks = [
-    { name = "first", program = ["run 10000000000s"] },
-    { name = "second", program = ["run 10000000000s"] },
-    { name = "clamped", start = "50ms", uclamp_min = 300, program = ["run 3ms", "sleep 5ms", "jump 0"] },
-]
-"#;
-
-#[test]
-fn a_node_that_is_empty_for_a_while_is_alike() {
-    for series in ["6.1", "6.12", "6.18", "7.2"] {
-        let text = NODES.replace("KERNEL", &format!("v{series}"));
-        let scenario = Scenario::parse("nodes", &text, Path::new(""), &Overrides::default()).unwrap();
-        let mut case = Case::of_scenario(&scenario).unwrap();
-        // Where the timer of HRTICK is after CPUs have gone is open on 7.2.
-        case.profile = profile(series).with_feature("NO_HRTICK").unwrap();
-        let end = run(series, &case);
-        assert!(matches!(end, End::Equal { calls } if calls > 500), "{series}: {end:?}");
-    }
-}
-
 #[test]
 fn seeds_that_parted_once_are_alike() {
     for &(series, what, seeds) in MENDED {
