@@ -19,7 +19,10 @@ impl Simulation {
             return wait;
         }
         if self.sched.stop_work_due(cpu) {
-            return self.schedule_stopper(rec, cpu, None);
+            return match self.core_locked(rec, cpu, cpu, |sched, cx| sched.schedule_to_stopper(cx)) {
+                Ok(switch) => self.stopper_runs(cpu, switch),
+                Err(leaving) => self.pay(cpu, Section::Schedule, Then::NewidleBalance(leaving)),
+            };
         }
         let switch = self.core_locked(rec, cpu, cpu, |sched, cx| {
             if let Some(switch) = sched.schedule_plain(cx) {
@@ -62,7 +65,8 @@ impl Simulation {
             return wait;
         }
         if self.sched.stop_work_due(cpu) {
-            return self.schedule_stopper(rec, cpu, Some(leaving));
+            let switch = self.core_locked(rec, cpu, cpu, |sched, cx| sched.schedule_stopper(cx, Some(leaving)));
+            return self.stopper_runs(cpu, switch);
         }
         let switch = self.core_locked(rec, cpu, cpu, |sched, cx| sched.schedule_finish(cx, leaving));
         // What was found is gone again: once more.
@@ -72,8 +76,7 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn schedule_stopper(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, leaving: Option<Leaving>) -> Next {
-        let switch = self.core_locked(rec, cpu, cpu, |sched, cx| sched.schedule_stopper(cx, leaving));
+    fn stopper_runs(&mut self, cpu: CpuId, switch: Switch) -> Next {
         let prev = self.left(cpu, switch);
         self.pay(cpu, Section::Stopper, Then::Stopper(prev))
     }

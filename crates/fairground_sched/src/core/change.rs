@@ -193,6 +193,7 @@ impl Sched {
                 // The kernel sends its stopper thread; the move happens at the task's next schedule().
                 cx.decide(Reason::SelectAllowed, Some(task), target.get());
                 self.tasks[task].migration_pending = Some(target);
+                self.stopper_comes_for_curr(cpu);
                 self.resched_curr(cx, cpu);
             }
             false => {

@@ -84,6 +84,7 @@ impl Sched {
         let target = self.select_task_rq_at_once(cx, task, Wake::Exec);
         if target != cpu {
             self.tasks[task].migration_pending = Some(target);
+            self.stopper_comes_for_curr(cpu);
             self.stopper_preempts(cx, cpu);
         }
     }

@@ -95,7 +95,8 @@ impl Sched {
         if leaving.prev.is_some_and(|prev| accounts && !self.is_fair(prev)) {
             self.update_curr_of_class(cx);
         }
-        match leaving.balances_first {
+        // A task that is called away gives the CPU to the stopper first; who follows is picked when that has moved it.
+        match leaving.balances_first || leaving.moving.is_some() {
             true => leaving,
             false => Leaving { picked: self.pick_unless_idle(cx, &leaving), ..leaving },
         }
@@ -132,6 +133,7 @@ impl Sched {
         lb.server_looked = for_server && !found;
         let next = match leaving.picked {
             Some(task) => Some(task),
+            None if leaving.moving.is_some() => None,
             None => {
                 let picked = self.pick_unless_idle(cx, &leaving);
                 let again = !leaving.balances_once && self.wants_newidle_balance(cx.cpu, &leaving);
@@ -174,8 +176,13 @@ impl Sched {
         }
         self.rqs[cpu].stats.sched_count += 1;
         let prev = self.rqs[cpu].curr;
+        // It stays the current task until the switch: who is queued by a newidle balance finds it, not the idle task.
+        if std::mem::take(&mut self.rqs[cpu].stopper_leaves) {
+            self.rqs[cpu].stop_running = true;
+            self.note_idleness(cpu);
+        }
         let rq = &mut self.rqs[cpu];
-        let from_stopper = std::mem::take(&mut rq.stopper_leaves) || rq.stop_running;
+        let from_stopper = rq.stop_running;
         let is_idle = prev.is_none() && !from_stopper && rq.nr_counted() == 0;
         let stays_idle = is_idle && self.profile.idle_reentry == IdleReentry::Stays;
         let mut leaving = Leaving {
@@ -244,8 +251,8 @@ impl Sched {
             self.push_moved_task(cx, task, target);
             // The stopper that moved it leaves the CPU to whom it finds.
             let rq = &mut self.rqs[cx.cpu];
-            rq.need_resched |= next.is_none();
-            rq.stopper_leaves = next.is_none() && !leaving.stands;
+            (rq.need_resched, rq.stopper_leaves) = (true, true);
+            self.dl_server_sees_stopper(cx.cpu);
         } else if let Some(task) = prev.filter(|&task| self.may_be_forbidden(task) && !self.pushes_off(cx.cpu)) {
             self.leave_forbidden_cpu(cx, task);
         }

@@ -22,6 +22,17 @@ impl Sched {
         self.stopper_preempts(cx, cpu);
     }
 
+    /// A stopper is woken to move the task that runs on `cpu`, which is off the queue as soon as it calls schedule(). The stopper is the
+    /// second task there, so the CPU tells the others that somebody waits, although nobody will.
+    ///
+    /// Kernel: stop_machine.c stop_one_cpu(), sched.h add_nr_running(), v4.12–
+    pub(super) fn stopper_comes_for_curr(&mut self, cpu: CpuId) {
+        let queued = self.rqs[cpu].stopper_queued;
+        self.add_counted(cpu, |rq| rq.stopper_queued = true);
+        self.rqs[cpu].stopper_queued = queued;
+        self.note_idleness(cpu);
+    }
+
     /// What any wake-up of a stopper does to its CPU.
     ///
     /// Kernel: core.c ttwu_queue(), ttwu_do_activate(), v4.12–
@@ -74,6 +85,19 @@ impl Sched {
             return BalanceStep::Done;
         }
         self.active_load_balance_cpu_stop(cx)
+    }
+
+    /// schedule() on `cx.cpu` whose stopper is due, from its first part on. An error: the last fair task has left, and the CPU balances
+    /// before the stopper is picked. That ends where it would look at others, since the stopper waits.
+    ///
+    /// Kernel: core.c prev_balance(), fair.c balance_fair(), v6.12–v7.1
+    pub fn schedule_to_stopper(&mut self, cx: &mut Ctx<'_, '_>) -> Result<Switch, Leaving> {
+        let leaving = self.leave_cpu(cx);
+        let leaving = self.balances_before_pick(cx.cpu, leaving);
+        match leaving.balances_first {
+            true => Err(leaving),
+            false => Ok(self.schedule_stopper(cx, Some(leaving))),
+        }
     }
 
     /// schedule() on `cx.cpu` whose stopper is due: the current task is put down, and the fair class is not asked. With

@@ -76,9 +76,12 @@ impl Sched {
     pub(super) fn dbs_update_util_handler(
         &mut self,
         cx: &mut Ctx<'_, '_>,
-        Asked { row, time, .. }: Asked,
+        Asked { row, time, may_change, .. }: Asked,
         update: fn(&mut Policy, u32) -> Option<u32>,
     ) {
+        if !may_change {
+            return;
+        }
         let period = self.sampling_rate(cx, row).0 * self.cpufreq.policies[row].load.rate_mult;
         let policy = &mut self.cpufreq.policies[row];
         if policy.works() || time.saturating_sub(policy.load.last_sample.max(SCHED_CLOCK_AT_START)) < period {

@@ -52,6 +52,8 @@ struct Asked {
     cpu: CpuId,
     time: u64,
     cause: FreqCause,
+    /// Whether the CPU that looks may change the policy's frequency.
+    may_change: bool,
 }
 
 /// What a governor decides.
@@ -138,12 +140,11 @@ impl Sched {
         }
         let Some(row) = cx.machine.cpus[cpu].policy else { return };
         let looks_too = |row: usize| rule(self.cpufreq.policies[row].governor().kind).look.is_some();
-        if !self.cpufreq.policies[row].may_be_changed_by(cx.cpu, cx.machine.cpus[cx.cpu].policy.is_some_and(looks_too)) {
-            return;
-        }
+        let looks_too = cx.machine.cpus[cx.cpu].policy.is_some_and(looks_too);
+        let may_change = self.cpufreq.policies[row].may_be_changed_by(cx.cpu, looks_too);
         let time = self.rqs[cpu].clocks.clock;
         if let Some(look) = rule(self.cpufreq.policies[row].governor().kind).look {
-            look(self, cx, Asked { row, cpu, time, cause });
+            look(self, cx, Asked { row, cpu, time, cause, may_change });
         }
     }
 

@@ -408,6 +408,20 @@ const MENDED: &[(&str, Told, &[u64])] = &[
     ("6.12", Told::Quotas, &[400, 731, 879]),
     // Throttled tasks whose timer fires in another class.
     ("6.12", Told::Deadline, &[392, 430]),
+    // Stoppers that come for a task, leave a CPU, or are waited for; servers that are queued as the last fair task leaves.
+    ("6.12", Told::Exec, &[530, 765, 888]),
+    ("6.12", Told::RealTime, &[317, 424, 841]),
+    ("6.12", Told::Deadline, &[876]),
+    // A child has its parent's habits as a waker.
+    ("6.12", Told::Deadline, &[371]),
+    // Looks that may not change a frequency; groups with more idle CPUs than the local one.
+    ("6.12", Told::Energy, &[551, 707, 876, 912]),
+    ("6.1", Told::Energy, &[215]),
+    ("6.1", Told::Groups, &[396]),
+    ("6.1", Told::Hotplug, &[337]),
+    // A waker that is more than its CPU asks no task for its load.
+    ("6.1", Told::RealTime, &[194]),
+    ("6.1", Told::Energy, &[436]),
 ];
 
 #[test]

@@ -156,8 +156,14 @@ static fg_s64 fg_fork_body(const struct fg_fork *how)
 		fg_ask_for_clamp(task, UCLAMP_MIN, how->clamp_min, true);
 	if (how->clamp_max >= 0)
 		fg_ask_for_clamp(task, UCLAMP_MAX, how->clamp_max, true);
-	if (how->outside)
+	if (how->outside) {
 		fg_current = fg_outsider(how->group);
+	} else {
+		/* A child is a copy of its parent, its habits as a waker included. */
+		task->wakee_flips = current->wakee_flips;
+		task->wakee_flip_decay_ts = current->wakee_flip_decay_ts;
+		task->last_wakee = current->last_wakee;
+	}
 	wrong = fg_dress(task, how->nice, how->policy, how->priority, how->group);
 	fg_current = fg_running[fg_cpu];
 	if (!wrong && task->policy != how->policy)

@@ -35,6 +35,9 @@ pub(crate) struct SugovPolicy {
     next_khz: Option<u32>,
     /// The wish from which the last request was made.
     cached_raw_khz: u32,
+    /// The next look that may change the frequency does not wait for the rate limit: more is reserved. A look from a CPU that may not
+    /// change it notes that, too.
+    limits_changed: bool,
 }
 
 /// What is kept of a CPU.
@@ -65,7 +68,7 @@ impl Sched {
     /// A look at the utilisation of a CPU, and a request if that has another frequency come out.
     ///
     /// Kernel: cpufreq_schedutil.c sugov_update_single(), sugov_update_single_freq() from v5.11, sugov_update_shared(), v4.12–
-    fn sugov_update(&mut self, cx: &mut Ctx<'_, '_>, Asked { row, cpu, time, cause }: Asked) {
+    fn sugov_update(&mut self, cx: &mut Ctx<'_, '_>, Asked { row, cpu, time, cause, may_change }: Asked) {
         let rule = self.profile.cpufreq_iowait_boost;
         let bounds = iowait::Bounds::of(rule, &self.cpufreq.policies[row].spec);
         let late = self.is_stale(cx, cpu, time);
@@ -73,9 +76,11 @@ impl Sched {
         let own = &mut self.cpufreq.cpus[cpu].sugov;
         own.boost.look(rule, bounds, cause == FreqCause::Iowait, late);
         (own.last_update, own.rt_ran, own.util) = (time, cause == FreqCause::RtRan, u64::from(util.cfs));
-        let reserved_more =
-            self.profile.cpufreq_util != FreqUtil::Cfs && u64::from(util.bw_dl) > self.cpufreq.cpus[cpu].sugov.reserved;
-        if !reserved_more && !self.sugov_should_update_freq(row, time) {
+        let knows_reserves = self.profile.cpufreq_util != FreqUtil::Cfs;
+        if knows_reserves && u64::from(util.bw_dl) > self.cpufreq.cpus[cpu].sugov.reserved {
+            self.cpufreq.policies[row].sugov.limits_changed = true;
+        }
+        if !may_change || !self.sugov_should_update_freq(row, time) {
             return;
         }
         let shared = self.cpufreq.policies[row].spec.cpus.weight() > 1;
@@ -98,13 +103,16 @@ impl Sched {
         }
     }
 
-    /// Whether the rate limit allows another change.
+    /// Whether the rate limit allows another change, or does not count.
     ///
     /// Kernel: cpufreq_schedutil.c sugov_should_update_freq(), v4.12–
-    fn sugov_should_update_freq(&self, row: usize, time: u64) -> bool {
-        let policy = &self.cpufreq.policies[row];
+    fn sugov_should_update_freq(&mut self, row: usize, time: u64) -> bool {
+        let policy = &mut self.cpufreq.policies[row];
         if self.profile.cpufreq_work == FreqWork::UntilDone && policy.works() {
             return false;
+        }
+        if std::mem::take(&mut policy.sugov.limits_changed) {
+            return true;
         }
         let limit = policy.governor().time(Tunable::RateLimit).unwrap_or_else(|| policy.transition_delay(&self.profile));
         policy.sugov.last_update.is_none_or(|last| time.saturating_sub(last) >= limit.0)

@@ -202,7 +202,7 @@ fn fast_machine(kernel: &str, cpus: usize) -> TestMachine {
 }
 
 fn look(machine: &mut TestMachine, number: u32, ms: u64) {
-    let asked = Asked { row: 0, cpu: CpuId::new(number), time: ms * 1_000_000, cause: FreqCause::Util };
+    let asked = Asked { row: 0, cpu: CpuId::new(number), time: ms * 1_000_000, cause: FreqCause::Util, may_change: true };
     machine.on(number, |sched, cx| sched.sugov_update(cx, asked));
 }
 
@@ -222,6 +222,29 @@ fn a_look_notes_what_all_cpus_of_a_policy_have_reserved() {
         machine.sched.rqs[CpuId::new(1)].dl.running_bw = 209_715;
         look(&mut machine, 1, 22);
         assert_eq!(machine.sched.frequency_state(0).cur_khz, 1_000_000, "{kernel}: more is reserved");
+    }
+}
+
+/// 20 % of CPU 1 are reserved, and a CPU of another policy looks for it, which may not change the frequency. The next look from within the
+/// policy does not wait for the rate limit, whichever CPU it is for, and the one after it does.
+#[test]
+fn a_look_that_may_not_change_the_frequency_has_the_next_one_do_without_the_rate_limit() {
+    for kernel in ["v5.10", "v6.1", "v6.12", "v7.2"] {
+        let mut machine = fast_machine(kernel, 2);
+        look(&mut machine, 0, 20);
+        assert_eq!(machine.sched.frequency_state(0).cur_khz, 300_000, "{kernel}");
+        let queue = machine.sched.rqs[CpuId::new(1)].cfs;
+        machine.sched.pelt_cfs[queue].util_avg = 1000;
+        machine.sched.rqs[CpuId::new(1)].dl.running_bw = 209_715;
+        let asked = Asked { row: 0, cpu: CpuId::new(1), time: 20_500_000, cause: FreqCause::Util, may_change: false };
+        machine.on(1, |sched, cx| sched.sugov_update(cx, asked));
+        assert_eq!(machine.sched.frequency_state(0).cur_khz, 300_000, "{kernel}: it may not");
+        look(&mut machine, 0, 21);
+        assert_eq!(machine.sched.frequency_state(0).cur_khz, 1_000_000, "{kernel}: 1 ms after the last change");
+        machine.sched.pelt_cfs[queue].util_avg = 0;
+        machine.sched.rqs[CpuId::new(1)].dl.running_bw = 0;
+        look(&mut machine, 0, 22);
+        assert_eq!(machine.sched.frequency_state(0).cur_khz, 1_000_000, "{kernel}: not yet");
     }
 }
 
@@ -266,7 +289,7 @@ fn a_fast_switch_counts_within_the_call() {
     let scales = machine.on(0, |sched, cx| {
         let before = cx.scale(CPU).freq;
         sched.rqs[CPU].dl.running_bw = 1 << 20;
-        sched.sugov_update(cx, Asked { row: 0, cpu: CPU, time: 20_000_000, cause: FreqCause::Util });
+        sched.sugov_update(cx, Asked { row: 0, cpu: CPU, time: 20_000_000, cause: FreqCause::Util, may_change: true });
         (before, cx.scale(CPU).freq)
     });
     assert_eq!(scales, (307, 1024));

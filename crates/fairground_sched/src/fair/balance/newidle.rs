@@ -299,7 +299,7 @@ impl Sched {
         let rq = &mut self.rqs[cx.cpu];
         rq.lb.max_idle_balance_cost = rq.lb.max_idle_balance_cost.max(work.curr_cost);
         rq.lb.next_balance = rq.lb.next_balance.min(work.next_balance);
-        rq.lb.newidle_found = work.pulled || fair > 0 || (work.looked && rq.nr_running > 0 && !rq.lb.server_looks);
+        rq.lb.newidle_found = work.pulled || fair > 0 || (work.looked && rq.nr_counted() > 0 && !rq.lb.server_looks);
         if rq.lb.newidle_found {
             rq.lb.idle_stamp = 0;
         } else {

@@ -27,8 +27,9 @@ impl Sched {
             return false;
         }
         if env.idle == CpuIdleType::NewlyIdle {
+            // A stopper that waits counts, and a server of fair tasks that is queued.
             let rq = &self.rqs[dst];
-            return rule == ShouldWeBalance::FirstIdle || (rq.nr_running == 0 && !rq.ttwu_pending());
+            return rule == ShouldWeBalance::FirstIdle || (rq.nr_counted() == 0 && !rq.ttwu_pending());
         }
         let mask = &self.topology.groups[self.topology.domains[env.sd].first_group].balance_mask;
         match self.first_idle(cx, env, mask) {

@@ -104,16 +104,22 @@ impl Sched {
         rq.nr_running - (queue.h_nr_running - queue.h_nr_runnable)
     }
 
-    fn wake_affine_weight(&mut self, cx: &Ctx<'_, '_>, placing: &Placing, sd: SdId) -> bool {
+    pub(super) fn wake_affine_weight(&mut self, cx: &Ctx<'_, '_>, placing: &Placing, sd: SdId) -> bool {
         let (this, prev) = (placing.this, placing.prev);
         let bias = self.profile.feats.has(Feat::WA_BIAS).then_some(self.topology.domains[sd].imbalance_pct);
+        let this_load = self.affine_load(this);
+        // A waker that is more than all of this CPU ends it: the task is not asked then, and its queue keeps the load it was taken for.
+        let sync_waker = placing.sync.then(|| self.waker_h_load(cx, this));
+        if sync_waker.is_some_and(|waker| waker > this_load) {
+            return true;
+        }
         let rule = WeightRule {
-            this_load: self.affine_load(this),
+            this_load,
             prev_load: self.affine_load(prev),
             this_capacity: self.capacity_of(this) as i64,
             prev_capacity: self.capacity_of(prev) as i64,
             task_load: self.task_h_load(cx, placing.task) as i64,
-            sync_waker: placing.sync.then(|| self.waker_h_load(cx, this)),
+            sync_waker,
             bias,
         };
         rule.prefers_this()

@@ -8,6 +8,7 @@ mod cfs;
 mod eevdf;
 mod groups_beside_kernels;
 mod run_delay;
+mod stoppers;
 mod v7_2;
 mod v7_2_classes;
 mod wider_seeds;

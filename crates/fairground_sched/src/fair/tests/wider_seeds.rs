@@ -119,12 +119,10 @@ fn the_stopper_that_moves_a_task_counts_as_one_and_balances_as_it_leaves() {
             bench.sched.tasks[task].cpus_allowed = fairground_stdx::CpuMask::first_n(2).into();
             bench.sched.tasks[task].migration_pending = Some(OTHER);
             let next = bench.call(|sched, cx| sched.schedule(cx)).next;
-            assert_eq!((next.is_some(), bench.sched.task(task).cpu), (with_idle, OTHER), "{kernel}");
+            assert_eq!((next, bench.sched.task(task).cpu), (None, OTHER), "{kernel}");
             assert_eq!(bench.sched.rqs[CPU].lb.next_balance, 1000, "{kernel}");
-            if !with_idle {
-                let leaving = bench.call(|sched, cx| sched.schedule_start(cx));
-                assert!(bench.sched.wants_newidle_balance(CPU, &leaving), "{kernel}");
-            }
+            let leaving = bench.call(|sched, cx| sched.schedule_start(cx));
+            assert_eq!(bench.sched.wants_newidle_balance(CPU, &leaving), !with_idle, "{kernel}");
         }
     }
 }

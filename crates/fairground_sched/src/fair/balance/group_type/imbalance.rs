@@ -50,7 +50,8 @@ impl Pair<'_> {
                 SiblingBalance::ByCores => self.sibling_imbalance(),
             }
         } else {
-            local.idle_cpus.saturating_sub(busiest.idle_cpus) as i64
+            // Both are unsigned, of 32 bits: a busiest group with more idle CPUs asks for 2^31 - 1 tasks, in every kernel.
+            i64::from((local.idle_cpus as u32).wrapping_sub(busiest.idle_cpus as u32))
         }
     }
 

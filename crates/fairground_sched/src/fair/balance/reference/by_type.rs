@@ -171,7 +171,8 @@ fn imbalance(p: &Plain, era: &Era, (l, b, at): (&Sums, &Sums, usize), mean: i128
         let difference = match busiest.weight == 1 || prefer_sibling {
             true if era.cores => sibling_imbalance(p, l, b, at),
             true => (b.nr - l.nr).max(0),
-            false => (l.idle - b.idle).max(0),
+            // Of unsigned numbers of 32 bits.
+            false => (l.idle - b.idle).rem_euclid(1 << 32),
         };
         let adjust = |i: i128| if l.nr < p.imb_numa_nr && i <= 2 { 0 } else { i };
         let half = difference / 2;

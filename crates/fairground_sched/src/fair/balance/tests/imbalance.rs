@@ -171,3 +171,24 @@ fn a_task_that_is_too_big_goes_to_a_core_that_idles() {
     assert_eq!(["v6.18", "v7.2"].map(|kernel| taken(kernel, 0)), [Some(MigrationType::Misfit); 2]);
     assert_eq!(["v6.18", "v7.2"].map(|kernel| taken(kernel, 1)), [Some(MigrationType::Misfit), None]);
 }
+
+/// CPU 2 is about to idle, alone in its cluster. In the other one three tasks share CPU 0, and CPU 1 idles: it has an idle CPU more than the
+/// cluster of CPU 2, which counts as busy until the switch. That difference is unsigned: (0 - 1) >> 1 of 32 bits.
+#[test]
+fn an_overloaded_group_with_more_idle_cpus_asks_for_all_tasks() {
+    for kernel in ["v6.1", "v6.12", "v6.18", "v7.2"] {
+        let mut view = MachineView::flat(3, Ns(4_000_000));
+        for cpu in 0..3 {
+            let cluster = if cpu < 2 { 0..2 } else { 2..3 };
+            view.cpus[CpuId::new(cpu)].cluster = Some(cluster.map(CpuId::new).collect());
+            // Where capacities differ tasks are not spread over the groups by their number.
+            view.cpus[CpuId::new(cpu)].capacity = if cpu < 2 { 1024 } else { 512 };
+        }
+        let mut state = domain(kernel, view, 2, 0, CpuIdleType::NewlyIdle);
+        busy(&mut state, 0, 3);
+        state.sched.rqs[CpuId::new(2)].curr = Some(TaskId::new(0));
+        [0, 2].into_iter().for_each(|cpu| state.sched.note_idleness(CpuId::new(cpu)));
+        let expected = Answer { group: 1, migration: MigrationType::Task, imbalance: 2_147_483_647, queue: Some(0) };
+        assert_eq!(state.ask(), Some(expected), "{kernel}");
+    }
+}

@@ -478,22 +478,3 @@ fn a_child_counts_only_the_cpus_that_it_may_use_where_kernels_do() {
         assert_eq!(target, cpu(chosen), "{kernel}");
     }
 }
-
-/// Two tasks were born on an idle CPU, one runs there, and nobody has been woken there yet: the idle time ends as its `exec` wakes the stopper,
-/// and up to v6.18 a wake-up is what ends it.
-#[test]
-fn the_stopper_of_an_exec_ends_an_idle_time() {
-    for (kernel, ends) in [("v5.10", true), ("v6.1", true), ("v6.12", true), ("v7.2", false)] {
-        let mut machine = TestMachine::new(kernel, flat8());
-        let task = machine.running(0);
-        machine.running(0);
-        let began = machine.sched.rqs[cpu(0)].clocks.clock;
-        let lb = &mut machine.sched.rqs[cpu(0)].lb;
-        (lb.avg_idle, lb.idle_stamp) = (1_000_000, began);
-        machine.now = fairground_stdx::Instant::from_ns(machine.now.ns() + 200_000);
-        machine.on(0, |sched, cx| sched.sched_exec(cx));
-        assert!(machine.sched.tasks[task].migration_pending.is_some(), "{kernel}: it goes to another CPU");
-        let lb = &machine.sched.rqs[cpu(0)].lb;
-        assert_eq!((lb.avg_idle, lb.idle_stamp == 0), (if ends { 900_000 } else { 1_000_000 }, ends), "{kernel}");
-    }
-}
