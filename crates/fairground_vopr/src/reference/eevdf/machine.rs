@@ -441,7 +441,8 @@ impl Reference {
         self.cpus[cpu].charged_until = self.now;
     }
 
-    /// The current task leaves (or not), and the next one is picked.
+    /// The current task leaves (or not), and the next one is picked. One that is called away gives its CPU to the stopper first, which is
+    /// no task here; who follows is picked when it has been moved.
     pub(super) fn schedule(&mut self, cpu: usize, leaves: Option<Leave>) {
         let prev = self.fair.queues[cpu].curr;
         let moves = prev.filter(|&task| std::mem::take(&mut self.tasks[task].moves) && leaves.is_none());
@@ -451,7 +452,7 @@ impl Reference {
                 self.dequeue(task, how);
             }
         }
-        let next = self.pick_awake(cpu);
+        let next = if moves.is_some() { None } else { self.pick_awake(cpu) };
         if next != prev {
             self.fair.put_prev(cpu);
             if let Some(task) = next {
@@ -459,7 +460,7 @@ impl Reference {
             }
             self.facts.push(Fact::Switch { at: self.now, cpu, prev, next });
         }
-        (self.cpus[cpu].resched, self.cpus[cpu].resched_lazy) = (false, false);
+        (self.cpus[cpu].resched, self.cpus[cpu].resched_lazy) = (moves.is_some(), false);
         // A sleeper that stays queued may have been forbidden this CPU while it ran.
         let sleeper = prev.filter(|&task| leaves.is_some() && self.fair.entities[task].delayed && self.tasks[task].pinned != cpu);
         if let Some(task) = sleeper {
