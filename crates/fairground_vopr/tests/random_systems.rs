@@ -204,6 +204,30 @@ fn who_is_woken_on_a_very_slow_cpu_is_so_for_long() {
     assert_eq!(failure_of(&case, |_| Ok(())), None);
 }
 
+/// A page fault is in the kernel, where nothing preempts here. The clock was read for the wake-up, and the switch does not read it again, so
+/// who comes next is charged from the wake-up on.
+#[test]
+fn who_waits_for_a_page_fault_is_charged_for_it() {
+    let case = case_of(
+        r#"
+        title = "fault"
+        duration = "20ms"
+        [machine]
+        cores = 1
+        hz = 1000
+        costs = "zero"
+        [profile]
+        kernel = "v6.6"
+        [[workload]]
+        tasks = [
+            { name = "sleeper", program = ["sleep 10us", "jump 0"] },
+            { name = "faults", program = ["fault 14us..14us", "jump 0"] },
+        ]
+    "#,
+    );
+    assert_eq!(failure_of(&case, |_| Ok(())), None);
+}
+
 /// A rule that does not hold: the alarm must ring, with the seed and a case that still fails.
 fn never_two_at_once(simulation: &Simulation) -> Result<(), String> {
     let sched = simulation.sched();

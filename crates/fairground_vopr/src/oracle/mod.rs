@@ -56,6 +56,7 @@ impl Records {
             matches!(
                 instr,
                 Instr::Enter
+                    | Instr::PageFault { .. }
                     | Instr::Run { mode: Mode::Kernel, .. }
                     | Instr::RunBetween { mode: Mode::Kernel, .. }
                     | Instr::RunTime { mode: Mode::Kernel, .. }
