@@ -228,6 +228,29 @@ fn who_waits_for_a_page_fault_is_charged_for_it() {
     assert_eq!(failure_of(&case, |_| Ok(())), None);
 }
 
+/// The records of caches begin with all CPUs of their domain. Here CPU 2 has another one, so it counts as busy in that of the others.
+#[test]
+fn a_cpu_with_a_record_of_its_own_counts_as_busy_in_the_cache() {
+    let case = case_of(
+        r#"
+        title = "capacities"
+        duration = "20ms"
+        [machine]
+        costs = "zero"
+        cpu = [
+            { id = 0, core = 0, cluster = 0, llc = 0, package = 0, node = 0, capacity = 1024 },
+            { id = 1, core = 1, cluster = 0, llc = 0, package = 0, node = 0, capacity = 512 },
+            { id = 2, core = 2, cluster = 1, llc = 0, package = 0, node = 0, capacity = 512 },
+        ]
+        [profile]
+        kernel = "v7.2"
+        [[workload]]
+        tasks = [{ name = "sleeper", count = 4, program = ["run 1ms", "sleep 1ms", "jump 0"] }]
+    "#,
+    );
+    assert_eq!(failure_of(&case, |_| Ok(())), None);
+}
+
 /// A rule that does not hold: the alarm must ring, with the seed and a case that still fails.
 fn never_two_at_once(simulation: &Simulation) -> Result<(), String> {
     let sched = simulation.sched();
