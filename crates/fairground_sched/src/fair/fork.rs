@@ -3,23 +3,26 @@
 use super::place::Placement;
 use crate::Sched;
 use crate::ctx::Ctx;
-use fairground_stdx::{CpuId, TaskId};
+use fairground_stdx::{CpuId, TaskId, Vruntime};
 
 impl Sched {
-    /// A child starts from its parent's virtual time and is placed as a new entity; in CFS relative to the
-    /// minimum of the parent's queue.
+    /// A child starts from its parent's virtual time and is placed as a new entity, in CFS relative to the minimum of the parent's
+    /// queue. A child from outside of the run starts there.
     ///
     /// Kernel: fair.c task_fork_fair(), v4.12–v6.11
     pub(crate) fn task_fork_fair(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
         let se = self.se_of(child);
         let cfs_rq = self.ses[se].cfs_rq;
         let parent_se = parent.map(|task| self.se_of(task)).filter(|&se| self.cfs_rqs[cfs_rq].curr == Some(se));
-        if let Some(parent_se) = parent_se {
+        if parent_se.is_some() {
             self.update_curr(cx, cfs_rq);
-            self.ses[se].vruntime = self.ses[parent_se].vruntime;
-        } else {
-            self.ses[se].vruntime = self.cfs_rqs[cfs_rq].min_vruntime;
         }
+        self.ses[se].vruntime = match (parent_se, parent) {
+            (Some(parent), _) => self.ses[parent].vruntime,
+            // A parent of another class leaves 0, which is ahead of the minimum of a queue in its first 2^20 ns.
+            (None, Some(_)) => Vruntime(0),
+            (None, None) => self.cfs_rqs[cfs_rq].min_vruntime,
+        };
         if self.profile.place.keeps_lag() {
             self.place_entity_by_lag(cx, cfs_rq, se, true);
             return;

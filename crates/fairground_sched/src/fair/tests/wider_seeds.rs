@@ -2,8 +2,8 @@
 
 use super::bench::{Bench, CPU, MS};
 use crate::Profile;
-use fairground_model::{CpuMax, Policy, PrevState, RtPriority};
-use fairground_stdx::{CpuId, Instant, Ns, Vruntime};
+use fairground_model::{CpuMax, Policy, PrevState, RtPriority, TaskSpec};
+use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId, Vruntime};
 
 const OTHER: CpuId = CpuId::new(1);
 
@@ -234,5 +234,21 @@ fn a_server_is_charged_with_what_tasks_run() {
         assert_eq!(left(&bench), before, "{kernel}");
         bench.call(|sched, cx| sched.update_curr_of_all_levels(cx));
         assert_eq!(left(&bench), before - MS as i64, "{kernel}");
+    }
+}
+
+/// A queue's minimum begins 2^20 ns before 0, and a child of nice -20 is placed 69,219 ns behind the minimum. The parent is a real-time task, so
+/// nobody of the queue runs from whom the child could have its virtual time: it is 0, and nobody is placed backwards.
+#[test]
+fn the_child_of_another_class_begins_at_0_on_a_new_queue() {
+    for (kernel, nice, placed) in [("v5.10", -20, 1 << 20), ("v6.1", -20, 1 << 20), ("v6.1", 0, 5_999_998)] {
+        let mut bench = bench(kernel, 1);
+        let parent = bench.queued(fifo(1), 0);
+        bench.schedule();
+        let mut spec = TaskSpec::new("child", ProgramId::new(0));
+        (spec.policy, spec.nice) = (Policy::Batch, nice);
+        let child = bench.sched.add_task(&spec, CpuMask::only(CPU));
+        bench.call(|sched, cx| sched.sched_fork(cx, Some(parent), child));
+        assert_eq!(bench.vruntime(child), placed, "{kernel}, nice {nice}: relative to the minimum");
     }
 }
