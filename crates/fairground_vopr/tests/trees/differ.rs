@@ -422,6 +422,8 @@ const MENDED: &[(&str, Told, &[u64])] = &[
     // A waker that is more than its CPU asks no task for its load.
     ("6.1", Told::RealTime, &[194]),
     ("6.1", Told::Energy, &[436]),
+    // Children of deadline tasks.
+    ("6.1", Told::Deadline, &[210]),
 ];
 
 #[test]
