@@ -20,8 +20,8 @@ impl Sched {
         self.ses[se].vruntime = match (parent_se, parent) {
             (Some(parent), _) => self.ses[parent].vruntime,
             // A parent of another class leaves 0, which is ahead of the minimum of a queue in its first 2^20 ns.
-            (None, Some(_)) => Vruntime(0),
-            (None, None) => self.cfs_rqs[cfs_rq].min_vruntime,
+            (None, Some(parent)) if !self.is_fair(parent) => Vruntime(0),
+            (None, _) => self.cfs_rqs[cfs_rq].min_vruntime,
         };
         if self.profile.place.keeps_lag() {
             self.place_entity_by_lag(cx, cfs_rq, se, true);

@@ -88,7 +88,7 @@ fn introduction(commit: &str) -> Vec<String> {
 }
 
 fn beside_the_kernel() -> Section {
-    let text = "A recording shows what a machine recorded. Random systems are also run beside the kernel's own code, and each call is compared: who \
+    let text = "Recordings show only the states that a machine came to. Random systems are also run beside the kernel's own code, and each call is compared: who \
                 runs, where, virtual times, averages, quota, frequencies. [Calls compared and differences open](kernel-core.md#held-against-our-core), \
                 by kernel and mechanism, and [what was found, and whose it was](kernel-core.md#what-was-found-and-whose-it-was).";
     Section { heading: "Beside the kernel's own code".into(), text: vec![text.to_string()], table: None, file: None }
