@@ -26,7 +26,7 @@ impl Sched {
         plain.then_some(prev)
     }
 
-    /// schedule() where [`Sched::plain_switch_of`] has a task; `None`: it has none, and nothing is done.
+    /// schedule() where `plain_switch_of` has a task; `None`: it has none, and nothing is done.
     ///
     /// Kernel: core.c __schedule(), v4.12–
     #[inline(always)]
