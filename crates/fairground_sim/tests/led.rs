@@ -22,6 +22,8 @@ struct Turns {
     runs_sleepers: bool,
     /// Turns end by a work of the task on its way to user mode.
     ends_by_works: bool,
+    /// The stopper runs before each that gets the CPU.
+    stops: bool,
     returns: Rc<Cell<u64>>,
     /// A wake-up looks at all other CPUs so often, schedule() at one, and each takes the lock of CPU 0.
     looks: usize,
@@ -42,6 +44,7 @@ impl Turns {
             lists,
             runs_sleepers: false,
             ends_by_works: false,
+            stops: false,
             returns: Rc::default(),
             looks: 0,
         }
@@ -68,7 +71,7 @@ impl Turns {
             self.homes.insert(task, cpu);
             self.lines[here].push_back(task);
         }
-        led.next = self.lines[here].pop_front();
+        (led.next, led.stopped) = (self.lines[here].pop_front(), self.stops);
         (self.running[here], self.ticks[here]) = (led.next, 0);
         led.flags.push(flags(cpu, false, false));
     }
@@ -199,6 +202,22 @@ fn it_says_whose_turn_it_is() {
     assert_eq!(ran, 100 * MS, "run time is accounted");
     let periods = |group| simulation.led_quota(TgId::new(group)).map(|quota| quota.1.nr_periods);
     assert_eq!([periods(0), periods(1)], [None, Some(1)], "who decides counts");
+}
+
+/// As in a kernel's own record: from the task to the stopper, which is nobody's task, and from there to the next one.
+#[test]
+fn the_stopper_in_between_is_a_switch_of_its_own() {
+    let [without, with] = [false, true].map(|stops| {
+        let mut turns = Turns::new(1, false);
+        turns.stops = stops;
+        let (_, log, end) = led(setup(priced_machine(1, "zero"), "v6.12", hogs(3), 100 * MS), turns);
+        end.unwrap();
+        log
+    });
+    let (first, others) = without.switches.split_first().unwrap();
+    let wanted: Vec<_> = others.iter().flat_map(|&(at, next)| [(at, None), (at, next)]).collect();
+    assert_eq!((with.switches[0], &with.switches[1..]), (*first, &wanted[..]));
+    assert_eq!(with.decisions, 0, "the CPU is not idle");
 }
 
 /// A task that is in the kernel for 2.5 ms of each 3.5 ms, and one that never is: ticks come in between.

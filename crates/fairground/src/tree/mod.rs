@@ -215,6 +215,7 @@ impl TreeCore {
         let mut next = self.said(answer)?;
         // The stopper does its works in no time, and then somebody else runs.
         while next == STOPPER {
+            led.stopped = true;
             let answer = self.core.stopper(cpu, now);
             next = self.said(answer)?;
         }

@@ -10,7 +10,7 @@ use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::task::{Task, TaskState};
 use fairground_model::features::Feat;
-use fairground_model::{Op, PrevState};
+use fairground_model::{Op, PrevState, Reason};
 use fairground_stdx::{CpuId, CpuMask, TaskId};
 
 /// The two cores have gone apart: what the other one decided cannot be done here.
@@ -113,6 +113,18 @@ impl Sched {
         self.note_idleness(cx.cpu);
     }
 
+    /// schedule() on `cx.cpu` that gives it to the stopper. That moves tasks, and [`Sched::led_schedule`] says who follows.
+    pub fn led_schedule_stopper(&mut self, cx: &mut Ctx<'_, '_>, moved: &[(TaskId, CpuId)]) -> Switch {
+        let leaving = self.leave_cpu(cx);
+        self.rqs[cx.cpu].stop_running = true;
+        let switch = self.switch_to(cx, leaving, None);
+        if let Some(prev) = switch.prev {
+            self.finish_task_switch(prev);
+        }
+        self.led_moves(cx, moved);
+        switch
+    }
+
     /// schedule() on `cx.cpu`: the current task leaves if it sleeps, tasks are moved, and `next` runs.
     pub fn led_schedule(
         &mut self,
@@ -129,6 +141,10 @@ impl Sched {
             if cpu != cx.cpu || !(runs_on || state == TaskState::Queued) {
                 return Err(Astray { task, state });
             }
+        }
+        self.rqs[cx.cpu].stop_running = false;
+        if next.is_none() {
+            cx.decide(Reason::PickIdle, None, 0);
         }
         let switch = self.switch_to(cx, leaving, next);
         if let Some(prev) = switch.prev.filter(|_| switch.prev != switch.next) {

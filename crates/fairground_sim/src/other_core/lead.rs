@@ -124,7 +124,11 @@ impl Simulation {
             return Next::Left;
         }
         let Beside::Leads(_, led) = &mut self.beside else { return Next::Left };
-        let (next, moved) = (led.next, std::mem::take(&mut led.moved));
+        let (next, stopped, moved) = (led.next, led.stopped, std::mem::take(&mut led.moved));
+        if stopped {
+            let switch = self.core(rec, cpu, |sched, cx| sched.led_schedule_stopper(cx, &moved));
+            self.left(cpu, switch);
+        }
         let switch = self.core(rec, cpu, |sched, cx| sched.led_schedule(cx, &moved, next));
         let switch = match switch {
             Ok(switch) => switch,

@@ -130,6 +130,8 @@ pub trait LeadingCore {
 pub struct Led {
     /// Of [`Entry::Schedule`]: who runs; `None` is the idle task.
     pub next: Option<TaskId>,
+    /// Of [`Entry::Schedule`]: the stopper ran before that.
+    pub stopped: bool,
     /// Of [`Entry::Wake`] and [`Entry::WakeNew`]: on which CPU the task is.
     pub target: Option<CpuId>,
     /// Of [`Entry::Wake`]: it is on that CPU's wake list, and queued with the next [`Entry::Ipi`] there.
@@ -197,7 +199,8 @@ impl Led {
         lists_are_empty && !self.softirq
     }
     fn clear(&mut self) {
-        (self.next, self.target, self.listed, self.softirq) = (None, None, false, false);
+        (self.next, self.target) = (None, None);
+        (self.stopped, self.listed, self.softirq) = (false, false, false);
         self.moved.clear();
         self.flags.clear();
         self.ipis.clear();
