@@ -465,7 +465,9 @@ fn a_child_of_another_group_is_placed_on_its_parents_queue() {
         let (group, other) = (bench.group(None, 1024), bench.group(None, 1024));
         let parent = bench.queued_in(Some(group));
         assert_eq!(bench.schedule(), parent, "{kernel}");
-        (0..8).for_each(|_| drop(bench.queued_in(Some(group))));
+        for _ in 0..8 {
+            bench.queued_in(Some(group));
+        }
         let [queue, elsewhere] = [group, other].map(|group| bench.on(group, CPU).0);
         bench.sched.cfs_rqs[queue].min_vruntime = Vruntime(20 * MS);
         bench.sched.cfs_rqs[elsewhere].min_vruntime = Vruntime(100 * MS);
