@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of the interface. A library of another version is refused.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 /// The answer of a core that has stopped.
 pub(crate) const BROKEN: i64 = -10_000;
 /// The idle task in a [`Kind::Switch`].
@@ -138,6 +138,7 @@ pub(crate) struct MachineTables {
     pub(crate) capacity: *const u32,
     pub(crate) distance: *const u32,
     pub(crate) invariant: u32,
+    pub(crate) nodes_in_package: u32,
 }
 
 /// A part of the core's memory.

@@ -1,10 +1,11 @@
 //! An instance of a core: the entry points of a scheduler, each a call into the library.
 
 use crate::abi::{
-    BROKEN, CpuView, DomainView, Flags, ForkTables, FreqPolicyTables, FreqView, Governing, MachineTables, Policy, QueueView,
-    QuotaView, Request, Seen, Table, TaskView, Woken,
+    BROKEN, CpuView, DomainView, Flags, ForkTables, FreqPolicyTables, FreqView, Governing, Policy, QueueView, QuotaView, Request,
+    Seen, Table, TaskView, Woken,
 };
 use crate::copies::Instance;
+use crate::hardware::{Hardware, Points};
 use crate::library::{Library, text};
 use crate::signals;
 use crate::stopped::{CallError, Stop};
@@ -12,68 +13,6 @@ use crate::symbols::Symbols;
 use std::ffi::{CString, c_char};
 use std::path::Path;
 use std::rc::Rc;
-
-/// The machine that a core boots on: one row per CPU in each table, and a square of distances between nodes.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "one row per CPU")]
-pub struct Hardware {
-    pub core: Vec<u32>,
-    pub cluster: Vec<u32>,
-    /// CPUs that share the last level of cache.
-    pub package: Vec<u32>,
-    pub node: Vec<u32>,
-    /// 1024 = the largest CPU.
-    pub capacity: Vec<u32>,
-    pub distance: Vec<u32>,
-    /// Whether the kernel knows at which frequency a CPU runs.
-    pub invariant: bool,
-    /// Of the random numbers that the core draws.
-    pub seed: u64,
-    /// The time at boot: not 0, which load tracking takes for "never".
-    pub now_ns: u64,
-}
-
-/// CPUs that change their frequency together, and between which points.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Points {
-    /// The CPUs.
-    pub cpus: Vec<u32>,
-    /// The frequencies, the lowest first.
-    pub khz: Vec<u32>,
-    /// What one CPU takes at each; none: that is not known.
-    pub milliwatt: Option<Vec<u32>>,
-    /// How long the driver takes for a change.
-    pub latency_ns: u64,
-    /// The scheduler changes the frequency itself, at once; else a thread does.
-    pub fast_switch: bool,
-}
-
-impl Hardware {
-    /// `cpus` equal CPUs that share a cache, booted at `now_ns`.
-    pub fn flat(cpus: u32, now_ns: u64) -> Hardware {
-        let (each, same) = ((0..cpus).collect::<Vec<_>>(), vec![0; cpus as usize]);
-        Hardware {
-            core: each.clone(),
-            cluster: each,
-            package: same.clone(),
-            node: same,
-            capacity: vec![1024; cpus as usize],
-            distance: vec![10],
-            invariant: true,
-            seed: 1,
-            now_ns,
-        }
-    }
-
-    /// The number of CPUs and of nodes, if the tables agree.
-    fn sizes(&self) -> Option<(u32, u32)> {
-        let cpus = self.core.len();
-        let rows = [&self.cluster, &self.package, &self.node, &self.capacity];
-        let nodes = self.node.iter().max()? + 1;
-        let agree = rows.iter().all(|table| table.len() == cpus) && self.distance.len() as u64 == u64::from(nodes).pow(2);
-        agree.then_some((u32::try_from(cpus).ok()?, nodes))
-    }
-}
 
 /// A task to be made.
 #[derive(Clone, Debug, Default)]
@@ -239,19 +178,7 @@ impl KernelCore {
     /// Boots on that machine. Once.
     pub fn boot(&mut self, hardware: &Hardware) -> Result<(), CallError> {
         let Some((cpus, nodes)) = hardware.sizes() else { return Err(CallError::Refused(-i64::from(libc::EINVAL))) };
-        let tables = MachineTables {
-            cpus,
-            nodes,
-            seed: hardware.seed,
-            now: hardware.now_ns,
-            core: hardware.core.as_ptr(),
-            cluster: hardware.cluster.as_ptr(),
-            package: hardware.package.as_ptr(),
-            node: hardware.node.as_ptr(),
-            capacity: hardware.capacity.as_ptr(),
-            distance: hardware.distance.as_ptr(),
-            invariant: hardware.invariant.into(),
-        };
+        let tables = hardware.tables(cpus, nodes);
         self.boot_ns = hardware.now_ns;
         // SAFETY: all tables have the rows that the interface asks for, and the core copies them.
         self.call(|table| unsafe { (table.boot)(&raw const tables) }).map(|_| ())

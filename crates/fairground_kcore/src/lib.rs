@@ -35,6 +35,7 @@ mod abi;
 pub mod build;
 mod copies;
 mod core;
+mod hardware;
 mod library;
 mod signals;
 mod stopped;
@@ -44,5 +45,6 @@ pub use abi::{
     CpuView, DomainView, Flags, FreqView, Governing, IDLE, Kind, Policy, QueueView, QuotaView, Request, STOPPER, Seen, TaskView,
     VERSION, Woken,
 };
-pub use core::{Fork, Hardware, KernelCore, Points, Wake, Why};
+pub use core::{Fork, KernelCore, Wake, Why};
+pub use hardware::{Hardware, Points};
 pub use stopped::{CallError, Stop, StopKind};

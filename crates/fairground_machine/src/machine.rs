@@ -131,6 +131,14 @@ impl Machine {
             costs: CostModel::default(),
         }
     }
+    /// Whether a package holds several nodes. Its CPUs are then no domain of their own.
+    ///
+    /// Kernel: smpboot.c build_sched_topology(), v4.12–
+    pub fn has_nodes_in_package(&self) -> bool {
+        let mut homes: BTreeMap<u32, u32> = BTreeMap::new();
+        self.cpus.iter().any(|cpu| *homes.entry(cpu.package).or_insert(cpu.node) != cpu.node)
+    }
+
     /// The machine as the scheduler sees it.
     pub fn view(&self) -> MachineView {
         let cores = self.groups(|cpu| cpu.core);
@@ -288,6 +296,14 @@ mod tests {
             }
             assert_eq!(machine.with_cpus(machine.cpus.len()), machine);
         }
+    }
+
+    #[test]
+    fn a_package_of_several_nodes_is_told_from_one_per_node() {
+        let mut machine = Machine::preset("spr-2x56").unwrap();
+        assert!(!machine.has_nodes_in_package());
+        machine.cpus.iter_mut().for_each(|cpu| cpu.package = 0);
+        assert!(machine.has_nodes_in_package());
     }
 
     #[test]

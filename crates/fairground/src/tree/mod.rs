@@ -115,6 +115,7 @@ impl TreeCore {
             capacity: cpus.iter().map(|cpu| cpu.capacity).collect(),
             distance: setup.machine.distances.iter().flatten().copied().collect(),
             invariant: setup.machine.freq_invariant,
+            nodes_in_package: setup.machine.has_nodes_in_package(),
             seed: setup.seed,
             now_ns: boot_ns,
         };

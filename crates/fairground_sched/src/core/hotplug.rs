@@ -97,6 +97,7 @@ impl Sched {
 
     /// Kernel: core.c sched_cpu_dying(), v4.12–
     fn cpu_dies(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        self.topology.threads.set_up(cx.machine, cpu, false);
         self.topology.update_max_interval(cx.machine.online.weight() as u64);
         self.hrtick_clear(cx, cpu);
         self.dl_server_off_line(cx, cpu);
@@ -108,12 +109,14 @@ impl Sched {
         self.led_wake_list(cx);
         cx.cpu = caller;
         self.rqs[cpu].online = false;
+        self.topology.threads.set_up(cx.machine, cpu, false);
         self.rebuild_sched_domains(cx, Some(cpu));
     }
 
     /// A CPU comes back where another core decides.
     pub fn led_online(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         self.rqs[cpu].online = true;
+        self.topology.threads.set_up(cx.machine, cpu, true);
         self.update_rq_clock(cx, cpu);
         self.rebuild_sched_domains(cx, None);
     }
@@ -126,6 +129,7 @@ impl Sched {
             return;
         }
         self.rqs[cpu].online = true;
+        self.topology.threads.set_up(cx.machine, cpu, true);
         self.update_rq_clock(cx, cpu);
         self.tunables = self.profile.tunables.at(cx.machine.online.weight() as u32);
         self.read_clocks_of_domains(cx, cpu);
@@ -183,6 +187,7 @@ impl Sched {
     fn rebuild_sched_domains(&mut self, cx: &Ctx<'_, '_>, leaving: Option<CpuId>) {
         let mut fresh = Topology::build_without(&self.profile, cx.machine, leaving);
         fresh.max_load_balance_interval = self.topology.max_load_balance_interval;
+        fresh.threads = std::mem::take(&mut self.topology.threads);
         fresh.set_birth(cx.jiffies, SCHED_CLOCK_AT_START + cx.now.ns());
         let balancing = self.balance_works.iter().any(|work| !matches!(work, BalanceWork::None));
         let searching = self.searches.any();
@@ -403,6 +408,21 @@ mod tests {
         let mut newer = Bench::new("v7.2");
         newer.offline(6).unwrap();
         assert_eq!(intervals(&newer), (vec![(3, 3, 6), (7, 7, 14)], 175), "7.2 goes by the domain");
+    }
+
+    /// A CPU is a thread of its core up to its last step, so its sibling does not take the core for idle while tasks leave.
+    #[test]
+    fn who_leaves_is_a_thread_of_its_core_to_the_end() {
+        for kernel in ["v5.10", "v6.1", "v6.12", "v7.2"] {
+            let mut bench = Bench::new(kernel);
+            [6, 7].into_iter().for_each(|number| bench.machine.cpus[cpu(number)].smt = cpus("6-7"));
+            bench.sched = Sched::new(Profile::parse(kernel).unwrap(), &bench.machine);
+            bench.task_on(cpu(6), "0-7");
+            bench.schedule(cpu(6));
+            let threads = |bench: &Bench| bench.sched.topology().threads.of(cpu(7)).len();
+            bench.offline(6).unwrap();
+            assert_eq!((threads(&bench), bench.schedule(cpu(6)), threads(&bench)), (2, None, 1), "{kernel}");
+        }
     }
 
     /// A search in new domains may look at nobody, until a balance tells; in 7.2 the field has a flag of 512 in it.

@@ -28,9 +28,11 @@ impl PushPull for DlRq {
     fn holds(sched: &Sched, curr: TaskId, task: TaskId) -> bool {
         sched.is_dl(curr) && (sched.tasks[curr].cpus_allowed.weight() < 2 || !sched.is_before_dl(task, curr))
     }
+    /// Kernels ask nobody for the class of who runs there: one that has left it still has the deadline of then.
     fn runs_soon(sched: &Sched, cpu: CpuId, task: TaskId) -> bool {
         let alone = sched.rqs[cpu].dl.queue.len() < 2;
-        alone || sched.rqs[cpu].curr.is_some_and(|curr| sched.is_before_dl(task, curr))
+        let before = |curr: TaskId| sched.tasks[task].dl.deadline < sched.tasks[curr].dl.deadline;
+        alone || sched.rqs[cpu].curr.is_some_and(before)
     }
     /// If what runs may go elsewhere.
     fn stays(sched: &Sched, cpu: CpuId, task: TaskId) -> bool {

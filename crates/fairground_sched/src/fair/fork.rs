@@ -7,12 +7,13 @@ use fairground_stdx::{CpuId, TaskId, Vruntime};
 
 impl Sched {
     /// A child starts from its parent's virtual time and is placed as a new entity, in CFS relative to the minimum of the parent's
-    /// queue. A child from outside of the run starts there.
+    /// queue. That is so also where the child is born into another group, whose queue counts from its own minimum. A child from
+    /// outside of the run starts at the minimum of its own queue.
     ///
     /// Kernel: fair.c task_fork_fair(), v4.12–v6.11
     pub(crate) fn task_fork_fair(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
         let se = self.se_of(child);
-        let cfs_rq = self.ses[se].cfs_rq;
+        let cfs_rq = self.ses[parent.map_or(se, |task| self.se_of(task))].cfs_rq;
         let parent_se = parent.map(|task| self.se_of(task)).filter(|&se| self.cfs_rqs[cfs_rq].curr == Some(se));
         if parent_se.is_some() {
             self.update_curr(cx, cfs_rq);

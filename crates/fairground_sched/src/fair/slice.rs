@@ -13,7 +13,7 @@ use crate::fair::weight::{Division, LoadWeight, calc_delta, calc_delta_fair};
 use crate::fair::{CfsRq, SchedEntity};
 use crate::seam::IdleEntity;
 use fairground_model::features::Feat;
-use fairground_stdx::{Ns, SeId, TaskId};
+use fairground_stdx::{CfsRqId, Ns, SeId, TaskId};
 
 impl Sched {
     /// Kernel: fair.c __sched_period(), v4.12–v6.5
@@ -27,8 +27,14 @@ impl Sched {
     /// Kernel: fair.c sched_slice(), v4.12–v6.5
     #[inline]
     pub(crate) fn sched_slice(&mut self, se: SeId) -> u64 {
+        self.sched_slice_beside(self.ses[se].cfs_rq, se)
+    }
+
+    /// The same if those on `beside` share the period. It is another queue than that of `se` as a task of another group forks.
+    #[inline]
+    fn sched_slice_beside(&mut self, beside: CfsRqId, se: SeId) -> u64 {
         let (how, mut entity) = (self.profile.division(), &self.ses[se]);
-        let (mut slice, floor) = self.period_and_floor(entity);
+        let (mut slice, floor) = self.period_and_floor(&self.cfs_rqs[beside], entity);
         loop {
             slice = share_of(how, slice, entity, &mut self.cfs_rqs[entity.cfs_rq].load);
             match entity.parent {
@@ -49,7 +55,7 @@ impl Sched {
         if self.profile.pick.is_eevdf() {
             return Ns(entity.slice);
         }
-        let (mut slice, floor) = self.period_and_floor(entity);
+        let (mut slice, floor) = self.period_and_floor(&self.cfs_rqs[entity.cfs_rq], entity);
         let mut level = Some(entity);
         while let Some(entity) = level {
             // A copy: what looks must not leave the inverse of the weight behind.
@@ -60,13 +66,12 @@ impl Sched {
         Ns(slice.max(floor))
     }
 
-    /// The time that all tasks of the CPU share, and the least that an entity gets of it.
+    /// The time that all tasks of the CPU share, and the least that an entity gets of it beside those on `queue`.
     #[inline]
-    fn period_and_floor(&self, entity: &SchedEntity) -> (u64, u64) {
+    fn period_and_floor(&self, queue: &CfsRq, entity: &SchedEntity) -> (u64, u64) {
         let feats = self.profile.feats;
-        let queue = &self.cfs_rqs[entity.cfs_rq];
-        let queued = match entity.parent {
-            // Without a group above it the queue is the root queue, which counts all tasks of the CPU.
+        let queued = match queue.se {
+            // Without a group the queue is the root queue, which counts all tasks of the CPU.
             None if feats.has(Feat::ALT_PERIOD) => queue.h_nr_running,
             Some(_) if feats.has(Feat::ALT_PERIOD) => self.cfs_rqs[self.rqs[queue.cpu].cfs].h_nr_running,
             _ => queue.nr_running,
@@ -90,11 +95,11 @@ impl Sched {
         }
     }
 
-    /// The slice in virtual time: what a new task is put behind.
+    /// The slice in virtual time beside those on `cfs_rq`: what a new task is put behind.
     ///
     /// Kernel: fair.c sched_vslice(), v4.12–v6.5
-    pub(crate) fn sched_vslice(&mut self, se: SeId) -> u64 {
-        let slice = self.sched_slice(se);
+    pub(crate) fn sched_vslice(&mut self, cfs_rq: CfsRqId, se: SeId) -> u64 {
+        let slice = self.sched_slice_beside(cfs_rq, se);
         calc_delta_fair(self.profile.division(), slice, &mut self.ses[se].load)
     }
 }

@@ -57,7 +57,7 @@ impl Topology {
             max_load_balance_interval: longest_interval(hz, machine.online.weight() as u64 - 1),
             max_cpu_capacity: online().map(|cpu| capacity_orig[cpu]).max().unwrap_or(0),
             smt_active: online().any(|cpu| machine.cpus[cpu].smt.and(&machine.online).weight() > 1),
-            threads: Threads::new(machine),
+            threads: Threads::new(machine, machine.online),
             capacity_orig,
             ..Topology::default()
         }

@@ -424,6 +424,19 @@ const MENDED: &[(&str, Told, &[u64])] = &[
     ("6.1", Told::Energy, &[436]),
     // Children of deadline tasks.
     ("6.1", Told::Deadline, &[210]),
+    // Children of another group than their parent's.
+    ("6.1", Told::Groups, &[515]),
+    ("6.1", Told::Clamps, &[515]),
+    ("6.1", Told::Exec, &[515]),
+    ("6.1", Told::Quotas, &[308, 420]),
+    // Packages of several nodes have no domain of a package.
+    ("6.1", Told::Asymmetric, &[345, 495, 513, 531, 693, 952]),
+    // A CPU that leaves is a thread of its core to the end.
+    ("6.1", Told::Hotplug, &[88]),
+    // What a group left in a sum as it was made has aged away when the run begins.
+    ("6.1", Told::Quotas, &[358]),
+    // Who has left the deadline class still has a deadline.
+    ("6.1", Told::Deadline, &[582]),
 ];
 
 #[test]

@@ -111,6 +111,28 @@ void get_random_bytes(void *place, FG_RANDOM_LENGTH length)
 		*byte++ = fg_draw() >> 56;
 }
 
+/*
+ * Levels of domains where a package holds several nodes. As on x86 there is none of a package then: nodes say what comes next.
+ */
+#ifdef SDTL_INIT
+#define FG_LEVEL(name, mask, flags, type) SDTL_INIT(name, flags, type)
+#else
+#define FG_LEVEL(name, mask, flags, type) { mask, flags, SD_INIT_NAME(type) }
+#endif
+
+static struct sched_domain_topology_level fg_levels[] = {
+#ifdef CONFIG_SCHED_SMT
+	FG_LEVEL(tl_smt_mask, cpu_smt_mask, cpu_smt_flags, SMT),
+#endif
+#ifdef CONFIG_SCHED_CLUSTER
+	FG_LEVEL(tl_cls_mask, cpu_clustergroup_mask, cpu_cluster_flags, CLS),
+#endif
+#ifdef CONFIG_SCHED_MC
+	FG_LEVEL(tl_mc_mask, cpu_coregroup_mask, cpu_core_flags, MC),
+#endif
+	{ },
+};
+
 int fg_machine_boot(const struct fg_machine *machine)
 {
 	int cpu, node;
@@ -127,6 +149,8 @@ int fg_machine_boot(const struct fg_machine *machine)
 	fg_siblings(machine->core, fg_core, fg_masks_core);
 	fg_siblings(machine->cluster, fg_cluster, fg_masks_cluster);
 	fg_siblings(machine->package, fg_package, fg_masks_package);
+	if (machine->nodes_in_package)
+		set_sched_topology(fg_levels);
 	memcpy(fg_distances, machine->distance, sizeof(u32) * fg_nodes * fg_nodes);
 	for (cpu = 0; cpu < fg_cpus; cpu++) {
 		node = machine->node[cpu];

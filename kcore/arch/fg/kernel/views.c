@@ -300,6 +300,8 @@ static void fg_leave_leaves(struct rq *rq)
 			continue;
 		list_del(&queue->leaf_cfs_rq_list);
 		queue->on_list = 0;
+		/* That has aged to nothing by then, or the queue would count as one that has load when it is released. */
+		queue->avg.load_sum = queue->avg.runnable_sum = queue->avg.util_sum = 0;
 	}
 	rq->tmp_alone_branch = &rq->leaf_cfs_rq_list;
 }

@@ -3,8 +3,10 @@
 mod server;
 
 use super::entity::DlEntity;
-use super::{Refused, entity};
+use super::{DlRq, Refused, entity};
 use crate::Profile;
+use crate::core::PushPull;
+use crate::fair::select_task_rq::{TestMachine, cpu};
 use crate::seam::FairServerWake;
 use fairground_model::{DlParams, MachineView, Policy};
 use fairground_stdx::Ns;
@@ -113,4 +115,24 @@ fn all_shares_together_are_at_most_95_percent_or_all_of_the_cpus_less_the_server
         machine.cpus[fairground_stdx::CpuId::new(cpu)].capacity = 512;
     }
     assert_eq!((admits(&machine, "v5.1", 1, 100).0, admits(&machine, "v5.19", 1, 100).0), (38, 28));
+}
+
+/// Two deadline tasks wait behind one that has just become a fair task, and whose last deadline was later: they will run soon, and nobody
+/// pulls them. Kernels compare deadlines without asking for the class. Behind a task that never had a deadline they are pulled.
+#[test]
+fn who_waits_behind_a_task_that_has_left_the_class_is_not_pulled() {
+    for (had_one, soon) in [(true, true), (false, false)] {
+        let mut machine = TestMachine::new("v6.1", MachineView::flat(1, Ns(1_000_000)));
+        let curr = machine.running(0);
+        let waits = [70_000, 80_000].map(|deadline| {
+            let task = machine.running(0);
+            let policy = Policy::Deadline(params(1_000, deadline, 150_000));
+            machine.on(0, |sched, cx| sched.sched_setscheduler(cx, task, policy)).unwrap();
+            task
+        });
+        assert_eq!(machine.sched.rqs[cpu(0)].dl.queue.len(), 2);
+        machine.sched.rqs[cpu(0)].curr = Some(curr);
+        machine.sched.tasks[curr].dl.deadline = if had_one { machine.sched.tasks[waits[1]].dl.deadline } else { 0 };
+        assert_eq!(DlRq::runs_soon(&machine.sched, cpu(0), waits[0]), soon, "{had_one}");
+    }
 }

@@ -90,7 +90,7 @@ impl Sched {
         match why {
             Placement::Initial => {
                 if self.profile.feats.has(Feat::START_DEBIT) {
-                    place = place.plus(self.sched_vslice(se));
+                    place = place.plus(self.sched_vslice(cfs_rq, se));
                     reason = Reason::PlaceStartDebit;
                 }
             }

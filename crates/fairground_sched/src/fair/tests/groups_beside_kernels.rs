@@ -454,3 +454,30 @@ fn who_left_its_queue_has_lost_the_mark() {
         assert!(!bench.sched.ses[se].has_deadline_mark(), "{kernel}");
     }
 }
+
+/// A task of one group forks a child into another one, as clone3() can (CLONE_INTO_CGROUP). The parent is accounted for 2 ms, and the child
+/// stands a slice after the minimum of the parent's queue, relative to that. Ten there have 0.75 ms each, of which the other group, with
+/// nobody queued, would get half. Alone on its own queue, which counts from 100 ms, it would have half of 6 ms.
+#[test]
+fn a_child_of_another_group_is_placed_on_its_parents_queue() {
+    for kernel in ["v5.1", "v5.10", "v6.1"] {
+        let mut bench = bench(kernel, 1);
+        let (group, other) = (bench.group(None, 1024), bench.group(None, 1024));
+        let parent = bench.queued_in(Some(group));
+        assert_eq!(bench.schedule(), parent, "{kernel}");
+        for _ in 0..8 {
+            bench.queued_in(Some(group));
+        }
+        let [queue, elsewhere] = [group, other].map(|group| bench.on(group, CPU).0);
+        bench.sched.cfs_rqs[queue].min_vruntime = Vruntime(20 * MS);
+        bench.sched.cfs_rqs[elsewhere].min_vruntime = Vruntime(100 * MS);
+        let mut spec = TaskSpec::new("child", ProgramId::new(0));
+        spec.group = Some(other);
+        let child = bench.sched.add_task(&spec, CpuMask::only(CPU));
+        bench.now = Instant::from_ns(2 * MS);
+        bench.call(|sched, cx| sched.sched_fork(cx, Some(parent), child));
+        assert_eq!(bench.sched.se(parent).sum_exec_runtime, 2 * MS, "{kernel}: the parent is accounted");
+        let slice = 10 * MS * 3 / 4 / 2;
+        assert!(bench.vruntime(child).abs_diff(slice) < 10, "{kernel}: {}", bench.vruntime(child));
+    }
+}

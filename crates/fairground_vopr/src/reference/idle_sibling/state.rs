@@ -14,6 +14,8 @@ struct Cpu {
     llc: u32,
     node: u32,
     online: bool,
+    /// A thread of its core still: on line, or leaving and not down yet.
+    up: bool,
     /// Neither a task nor the stopper is current.
     runs_idle_task: bool,
     /// A woken task waits for it to queue it.
@@ -140,19 +142,20 @@ impl State {
 
     /// The threads of its core.
     pub(super) fn threads(&self, cpu: usize) -> Vec<usize> {
-        self.where_equal(cpu, |row| row.core)
+        let core = self.cpus[cpu].core;
+        (0..self.cpus.len()).filter(|&other| self.cpus[other].core == core && self.cpus[other].up).collect()
     }
 
     /// The CPUs of its cluster, if that is more than a core.
     pub(super) fn cluster(&self, cpu: usize) -> Option<Vec<usize>> {
         self.cpus[cpu].cluster?;
         let cluster = self.where_equal(cpu, |row| row.cluster);
-        (cluster.len() > self.threads(cpu).len()).then_some(cluster)
+        (cluster.len() > self.where_equal(cpu, |row| row.core).len()).then_some(cluster)
     }
 
     /// Whether some core has more than one thread.
     pub(super) fn has_threads(&self) -> bool {
-        (0..self.cpus.len()).any(|cpu| self.threads(cpu).len() > 1)
+        (0..self.cpus.len()).any(|cpu| self.where_equal(cpu, |row| row.core).len() > 1)
     }
 
     /// Whether some cluster is more than a core.
@@ -193,6 +196,7 @@ fn cpu_of(sched: &Sched, machine: &Machine, cpu: CpuId) -> Cpu {
         llc: spec.llc,
         node: spec.node,
         online: rq.online,
+        up: sched.topology().threads.of(cpu).contains(&cpu),
         runs_idle_task: rq.curr.is_none() && !rq.stop_running,
         pending: sched.ttwu_pending(cpu),
         queued: there.map(|task| is_idle_task(sched, task)).collect(),

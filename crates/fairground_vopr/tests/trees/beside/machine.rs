@@ -19,6 +19,7 @@ pub(super) fn hardware(machine: &Machine, seed: u64) -> Hardware {
         capacity: cpus().map(|cpu| cpu.capacity).collect(),
         distance: machine.distances.iter().flatten().copied().collect(),
         invariant: machine.freq_invariant,
+        nodes_in_package: machine.has_nodes_in_package(),
         seed,
         now_ns: BOOT_NS,
     }

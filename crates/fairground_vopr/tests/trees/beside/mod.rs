@@ -175,34 +175,39 @@ impl Beside {
 
     /// The run is about to begin, in the middle of the same life as ours: domains were balanced before, searches may look at all CPUs,
     /// and every CPU has gone idle just before.
-    pub(crate) fn begin(&mut self, sched: &Sched) -> Result<Rc<RefCell<Compared>>, CallError> {
+    pub(crate) fn begin(&mut self, sched: &Sched) -> Result<Rc<RefCell<Compared>>, String> {
         if sched.uses_clamps() {
-            self.core.tunable("clamps_used", 1)?;
+            self.core.tunable("clamps_used", 1).map_err(|why| why.to_string())?;
         }
         self.born_with = sched.task_ids().map(|task| (task, *sched.task(task).cpus_allowed)).collect();
         for id in sched.cpu_ids() {
             self.begin_as(sched, id)?;
         }
-        self.begin_frequencies(sched)?;
+        self.begin_frequencies(sched).map_err(|why| why.to_string())?;
         Ok(Rc::clone(&self.compared))
     }
 
-    fn begin_as(&mut self, sched: &Sched, id: CpuId) -> Result<(), CallError> {
+    /// A machine whose domains are not the same in both, as the shrinker may make one, is none to compare.
+    fn begin_as(&mut self, sched: &Sched, id: CpuId) -> Result<(), String> {
         let (mut domain, mut level) = (sched.topology().cpus[id].base, 0);
         while let Some(sd) = domain {
             let row = &sched.topology().domains[sd];
             let Some(theirs) = self.core.domain(id.get(), level) else { break };
-            assert_eq!(
-                (theirs.weight, theirs.balance_interval),
-                (row.span_weight, row.balance_interval),
-                "CPU {id:?}, domain {level}"
-            );
+            let both = ((theirs.weight, theirs.balance_interval), (row.span_weight, row.balance_interval));
+            if both.0 != both.1 {
+                return Err(format!(
+                    "domain {level} of {id:?} has weight and interval {:?} in the kernel, {:?} in ours",
+                    both.0, both.1
+                ));
+            }
             let at = self.first_jiffies.wrapping_add_signed(row.last_balance);
-            self.core.set_domain(id.get(), level, at, sched.nr_idle_scan_of(sd))?;
+            self.core.set_domain(id.get(), level, at, sched.nr_idle_scan_of(sd)).map_err(|why| why.to_string())?;
             (domain, level) = (row.parent, level + 1);
         }
-        assert_eq!((domain, self.core.domain(id.get(), level)), (None, None), "CPU {id:?} has as many domains as in ours");
-        self.core.set_idle_since(id.get(), BEGIN_NS)
+        if domain.is_some() || self.core.domain(id.get(), level).is_some() {
+            return Err(format!("{id:?} has {level} domains in one of both, and more in the other"));
+        }
+        self.core.set_idle_since(id.get(), BEGIN_NS).map_err(|why| why.to_string())
     }
 
     /// Gives a new group its limit. One file after the other must be valid in between: period, quota, burst.

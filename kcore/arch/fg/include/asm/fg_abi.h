@@ -11,7 +11,7 @@
 #ifndef FG_ABI_H
 #define FG_ABI_H
 
-#define FG_ABI_VERSION 10
+#define FG_ABI_VERSION 11
 #define FG_BROKEN (-10000)
 
 typedef unsigned long long fg_u64;
@@ -65,6 +65,7 @@ struct fg_machine {
 	const fg_u32 *capacity;		/* 1024 = the largest CPU */
 	const fg_u32 *distance;
 	fg_u32 invariant;		/* 1: the kernel knows at which frequency a CPU runs */
+	fg_u32 nodes_in_package;	/* 1: a socket holds several nodes: no domain of a whole socket or node is below those of nodes */
 };
 
 /* CPUs that change their frequency together. */
