@@ -137,12 +137,20 @@ pub(super) fn axes_of_rows(spec: &SweepSpec) -> Vec<usize> {
     (0..spec.axes.len()).filter(is_shown).collect()
 }
 
-/// What an axis is called where there is little room: the last part of its path, if no other ends so.
+/// Headings of the table that are no axes.
+const HEADINGS: [&str; 4] = ["run", "point", "state", "seeds"];
+
+/// What an axis is called where there is little room: the last part of its path, or the last two, if nothing else ends so.
 pub(super) fn short_name(spec: &SweepSpec, axis: usize) -> &str {
-    let last = |axis: usize| {
+    let last = |axis: usize, parts: usize| {
         let name = spec.axes[axis].kind.name();
-        name.rsplit('.').next().unwrap_or(name)
+        let start = name.rmatch_indices('.').nth(parts - 1).map_or(0, |(dot, _)| dot + 1);
+        &name[start..]
     };
-    let others = (0..spec.axes.len()).filter(|&other| last(other) == last(axis)).count();
-    if others == 1 { last(axis) } else { spec.axes[axis].kind.name() }
+    let is_alone = |parts: &usize| {
+        let name = last(axis, *parts);
+        let others = (0..spec.axes.len()).filter(|&other| last(other, *parts) == name).count();
+        others == 1 && !HEADINGS.contains(&name)
+    };
+    (1..=2).find(is_alone).map_or(spec.axes[axis].kind.name(), |parts| last(axis, parts))
 }

@@ -67,8 +67,7 @@ pub fn sweep_table(swept: &Swept) -> Table {
     for name in &swept.shown {
         columns.push(Column::right(name.clone(), name.clone()));
         if many {
-            columns.push(Column::right("95 % from", format!("{name}:low")).spare());
-            columns.push(Column::right("to", format!("{name}:high")).spare());
+            columns.push(Column::right("95 % interval", format!("{name}:interval")).spare());
         }
     }
     if !many {
@@ -96,7 +95,8 @@ pub fn sweep_table(swept: &Swept) -> Table {
             cells.push(cell(found.map(|found| found.median)));
             if many {
                 let interval = found.and_then(|found| found.interval);
-                cells.extend([cell(interval.map(|ends| ends.0)), cell(interval.map(|ends| ends.1))]);
+                let ends = interval.map(|ends| [ends.0, ends.1].map(|end| cell(Some(end)).text).join(" to "));
+                cells.push(ends.map_or(Cell::empty(), Cell::from));
             }
         }
         if !many {

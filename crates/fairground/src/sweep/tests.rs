@@ -170,7 +170,15 @@ fn seeds_are_taken_together_and_columns_have_their_types() {
     assert!(document.contains("\"workload.0.tasks.b.nice\": 5"), "{document}");
     // Terminals have the metric that was asked for.
     let titles: Vec<String> = sweep_table(&swept).columns().iter().map(|column| column.title.clone()).collect();
-    assert_eq!(titles, ["point", "cpu_max", "period", "nice", "state", "seeds", "switches", "95 % from", "to"]);
+    assert_eq!(titles, ["point", "cpu_max", "period", "nice", "state", "seeds", "switches", "95 % interval"]);
+}
+
+#[test]
+fn short_names_of_axes_are_told_apart() {
+    let text = "[axes]\n\"workload.0.tasks.a.nice\" = [0]\n\"workload.0.tasks.b.nice\" = [0]\n\"workload.0.tasks.b.run\" = [\"1ms\"]\nmachine = [\"smp-2\"]\n";
+    let sweep = sweep_of(text).unwrap();
+    let names: Vec<&str> = (0..4).map(|axis| aggregate::short_name(&sweep.spec, axis)).collect();
+    assert_eq!(names, ["machine", "a.nice", "b.nice", "b.run"]);
 }
 
 #[test]
