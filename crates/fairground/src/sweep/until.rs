@@ -145,7 +145,8 @@ mod tests {
         let skewed = |state: &mut u64| 1000 * (1u64 << 32) / (draw(state) + 1);
         let tied = |state: &mut u64| 100 + draw(state) % 5;
         let (mut state, most, studies) = (7u64, 400, 2000);
-        let shapes: [(&dyn Fn(&mut u64) -> u64, u64, f64); 3] = [(&skewed, 2000, 40.0), (&skewed, 2000, 80.0), (&tied, 102, 1.5)];
+        type Draw<'d> = &'d dyn Fn(&mut u64) -> u64;
+        let shapes: [(Draw<'_>, u64, f64); 3] = [(&skewed, 2000, 40.0), (&skewed, 2000, 80.0), (&tied, 102, 1.5)];
         for (of, median, percent) in shapes {
             let until = Until { metric: String::new(), percent };
             let (mut missed, mut early) = (0, 0);

@@ -37,7 +37,7 @@ impl Read {
     /// The axes of `[axes]`, the seed last: it varies fastest.
     pub(crate) fn axes(&mut self, axes: &Fields<'_>, m: &mut Mistakes) {
         let table = axes.raw();
-        let is_values = |item: &Item| item.as_table_like().is_none_or(|inner| is_made(inner));
+        let is_values = |item: &Item| item.as_table_like().is_none_or(is_made);
         let old = |key: &str| table.get(key).filter(|item| is_values(item));
         for (key, kind) in [("profile", AxisKind::Profile), ("feature", AxisKind::Feature), ("machine", AxisKind::Machine)] {
             if let Some(item) = old(key) {
