@@ -122,11 +122,22 @@ impl Scenario {
     /// Reads a scenario; files that it names are looked for in `folder`. All mistakes are reported together.
     pub fn parse(name: &str, text: &str, folder: &Path, overrides: &Overrides) -> Result<Scenario, Error> {
         let mut m = Mistakes::default();
-        let mut files = Vec::new();
         let table = parse_toml(text, &mut m);
+        Scenario::of_table(Source { name: name.to_string(), text: text.to_string() }, &table, m, folder, overrides)
+    }
+    /// Reads a scenario from a table whose values point into the text of `source`. Those without a place are reported at the table
+    /// that holds them. `m` has what is no TOML in that text.
+    pub fn of_table(
+        source: Source,
+        table: &toml_edit::Table,
+        mut m: Mistakes,
+        folder: &Path,
+        overrides: &Overrides,
+    ) -> Result<Scenario, Error> {
+        let mut files = Vec::new();
         // What stands on a line that is no TOML must not be called missing as well.
         let whole = m.0.is_empty();
-        let mut top = Fields::new(&table, 0..0, "scenario");
+        let mut top = Fields::new(table, 0..0, "scenario");
         let title = top.text("title", &mut m).map(|title| title.value.to_string());
         let seed = top.natural("seed", &mut m).map(|seed| seed.value);
         let duration = top.time("duration", &mut m);
@@ -142,7 +153,6 @@ impl Scenario {
         }
         let machine = top.table("machine", &mut m).and_then(|table| machine::read(table, &mut m));
         let kernel = top.table("profile", &mut m).and_then(|table| profile::read(table, &mut m));
-        let source = Source { name: name.to_string(), text: text.to_string() };
         let mut parts = Parts::new(source, machine, overrides)?;
         parts.title = title;
         parts.seed = seed;
@@ -171,7 +181,7 @@ impl Scenario {
         top.end(&mut m);
         let complete = m.0.is_empty() && files.is_empty();
         let tasks = merged(&parts.groups, &parts.workloads);
-        if parts.workloads.len() == count_workloads(&table) {
+        if parts.workloads.len() == count_workloads(table) {
             let online = CpuMask::first_n(cpus);
             parts.settle()?;
             check_tasks(&parts.workloads, &online, &mut m);

@@ -29,6 +29,12 @@ pub(crate) struct Args {
     /// Forget finished runs and begin anew
     #[arg(long)]
     fresh: bool,
+    /// A row per run; without it the seeds of a point are one row: median, interval, quantiles
+    #[arg(long)]
+    seeds_apart: bool,
+    /// End the seeds of a point when the 95 % interval of the median is so narrow: `1%` of the first of `metrics`, or `METRIC=1%`
+    #[arg(long, value_name = "WIDTH")]
+    until: Option<String>,
 }
 
 const KINDS: [ResultKind; 4] = [ResultKind::Csv, ResultKind::Json, ResultKind::Parquet, ResultKind::Html];
@@ -42,12 +48,20 @@ enum Engine {
 /// Examples of the help.
 pub(crate) const EXAMPLES: &[Example] = &[
     ("sweep scenarios/sweeps/latency.toml", "every combination of the axes in a file"),
-    ("sweep scenarios/sweeps/latency.toml -o latency.csv --fresh", "anew, with a line per run in a file"),
+    ("sweep scenarios/sweeps/latency.toml -o latency.csv --fresh", "anew, with all figures in a file"),
+    ("sweep scenarios/sweeps/quota.toml -o quota.html", "a service against its quota, with charts"),
+    ("sweep scenarios/sweeps/quota.toml --until 5%", "fewer seeds where the interval is narrow already"),
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let Engine::Local = args.engine;
-    let sweep = Sweep::load(&args.sweep)?;
+    let mut sweep = Sweep::load(&args.sweep)?;
+    if args.seeds_apart {
+        sweep.set_seeds_apart();
+    }
+    if let Some(width) = &args.until {
+        sweep.set_until(width)?;
+    }
     let files = ResultFiles::open(&args.output, "sweep", &KINDS)?;
     let bar = Bar::new("sweeping");
     let options = SweepOptions { threads: args.threads, fresh: args.fresh, journal: args.journal.clone() };
@@ -62,6 +76,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::document(&document)?;
     } else {
         show::summary_and_tables(&sweep_summary(&swept), &[sweep_table(&swept)])?;
+    }
+    if swept.foreign > 0 {
+        tell!("{} lines of the journal are of another version of fairground, and were not used", swept.foreign);
     }
     if swept.resumed > 0 {
         tell!("{} of {} runs were finished before", swept.resumed, swept.rows.len());

@@ -43,15 +43,16 @@ fn a_sweep_is_the_same_on_one_thread_and_on_eight_and_goes_on_where_it_stopped()
     let folder = Folder::new();
     let path = sweep(&folder);
     let out = |name: &str| folder.path(name);
-    ok(&["sweep", &path, "--threads", "1", "-o", &out("one.csv"), "-o", &out("one.json")]);
+    ok(&["sweep", &path, "--seeds-apart", "--threads", "1", "-o", &out("one.csv"), "-o", &out("one.json")]);
     assert_eq!(folder.read("one.csv").lines().count(), 7);
-    let fresh = ok(&["sweep", &path, "--threads", "8", "--fresh", "-o", &out("two.csv"), "-o", &out("two.json")]);
+    let fresh =
+        ok(&["sweep", &path, "--seeds-apart", "--threads", "8", "--fresh", "-o", &out("two.csv"), "-o", &out("two.json")]);
     assert!(!fresh.err.contains("finished before"));
     assert_eq!((folder.read("one.csv"), folder.read("one.json")), (folder.read("two.csv"), folder.read("two.json")));
     // A crash tore the last line of the journal: that run is made again, the others are not.
     let journal = folder.read("sweep.toml.journal");
     folder.file("sweep.toml.journal", &journal[..journal.len() - 20]);
-    let resumed = ok(&["sweep", &path, "-o", &out("three.csv")]);
+    let resumed = ok(&["sweep", &path, "--seeds-apart", "-o", &out("three.csv")]);
     assert!(resumed.err.contains("5 of 6 runs were finished before"), "{}", resumed.err);
     assert_eq!(folder.read("one.csv"), folder.read("three.csv"));
     assert_eq!(folder.read("sweep.toml.journal").lines().count(), 7);
@@ -74,6 +75,76 @@ fn wrong_axes_are_found_before_the_first_run() {
     assert!(!folder.has("sweep.toml.journal"));
     assert_eq!(run(&["sweep", &path, "-o", &folder.path("x.parquet")]).code, 2);
     assert!(!folder.has("x.parquet.partial"));
+}
+
+/// A sweep over an argument of the workload and a file of a group; at one of its points the run is refused.
+const PATHS: &str = "title = \"t\"\nmetrics = [\"switches\"]\n[axes]\n\"workload.0.tasks.a.cpus\" = [\"0\", \"3\"]\n\
+    \"groups.web.cpu_max\" = [\"5000 10000\", \"max\"]\nmachine = [\"smp-2\", \"smp-4\"]\nseed = \"1..6\"\n\
+    [base]\nduration = \"20ms\"\n[base.machine]\npreset = \"smp-4\"\n[base.profile]\nkernel = \"6.1\"\n[[base.group]]\n\
+    path = \"/web\"\n[[base.workload]]\ngroup = \"/web\"\ntasks = [{ name = \"a\", hog = true, count = 3 }]\n";
+
+#[test]
+fn a_combination_that_fails_is_a_row_and_the_rest_goes_on() {
+    let folder = Folder::new();
+    let path = folder.file("s.toml", PATHS);
+    let ran = run(&["sweep", &path, "-o", &folder.path("s.csv"), "-o", &folder.path("s.json")]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.out.starts_with("t: 48 runs = 2 machine x 2 cpus x 2 cpu_max x 6 seed: 36 done, 12 refused"), "{}", ran.out);
+    let csv = folder.read("s.csv");
+    assert_eq!(csv.lines().count(), 9);
+    assert_eq!(csv.lines().filter(|line| line.contains(",refused,0,,,,,")).count(), 2, "{csv}");
+    assert!(
+        csv.starts_with("point,machine,workload.0.tasks.a.cpus,groups.web.cpu_max,state,seeds,switches,switches:low,"),
+        "{csv}"
+    );
+    // People see what was asked for, files everything.
+    let head = ran.out.lines().find(|line| line.starts_with("point")).unwrap();
+    assert!(head.contains("switches") && !head.contains("wakeups") && csv.contains(",wakeups,"), "{head}");
+    let document: serde_json::Value = serde_json::from_str(&folder.read("s.json")).unwrap();
+    assert_eq!((document["points"].as_array().unwrap().len(), document["rows"].as_array().unwrap().len()), (8, 48));
+    assert!(
+        document["rows"].as_array().unwrap().iter().any(|row| row["message"].as_str().is_some_and(|text| text.contains("CPU")))
+    );
+    let seed = &document["axes"].as_array().unwrap()[3];
+    assert_eq!((seed["name"].as_str(), seed["type"].as_str()), (Some("seed"), Some("int")));
+}
+
+#[test]
+fn wrong_sweeps_are_refused_before_they_start() {
+    let folder = Folder::new();
+    for (axes, part) in [
+        ("\"workload.0.tasks.a.niec\" = [1]", "s.toml:4:"),
+        ("\"workload.0.tasks.a.nice\" = []", "is empty"),
+        ("\"workload.0.tasks.a.nice\" = [nan]", "NaN and infinity"),
+        ("seed = \"1..1000000000\"", "too many runs: 1000000000"),
+    ] {
+        let text = PATHS.replace("\"workload.0.tasks.a.cpus\" = [\"0\", \"3\"]", axes);
+        let text = if axes.starts_with("seed") { text.replace("seed = \"1..6\"\n", "") } else { text };
+        let text = text.replace("\"groups.web.cpu_max\" = [\"5000 10000\", \"max\"]\nmachine = [\"smp-2\", \"smp-4\"]\n", "");
+        let path = folder.file("s.toml", &text);
+        let ran = run(&["sweep", &path, "-o", &folder.path("x.csv")]);
+        assert_eq!(ran.code, 2, "{axes}: {}", ran.err);
+        assert!(ran.err.contains(part), "{axes}: {}", ran.err);
+        assert!(!folder.has("s.toml.journal") && !folder.has("x.csv.partial"), "{axes}");
+    }
+}
+
+#[test]
+fn seeds_end_early_and_journals_of_other_versions_are_not_used() {
+    let folder = Folder::new();
+    let path = folder.file("s.toml", PATHS.replace("\"1..6\"", "\"1..40\"").replace("[\"0\", \"3\"]", "[\"0\"]"));
+    let out = |name: &str| folder.path(name);
+    let ran = ok(&["sweep", &path, "--until", "90%", "--threads", "1", "-o", &out("a.csv"), "-o", &out("a.html")]);
+    assert!(ran.out.contains(" spared") && ran.out.contains("4 of 4 points know the median of switches to 90 %"), "{}", ran.out);
+    let journal = folder.read("s.toml.journal");
+    let version = format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(journal.contains(&version));
+    ok(&["sweep", &path, "--until", "switches=90%", "--fresh", "--threads", "4", "-o", &out("b.csv"), "-o", &out("b.html")]);
+    assert_eq!((folder.read("a.csv"), folder.read("a.html")), (folder.read("b.csv"), folder.read("b.html")));
+    folder.file("s.toml.journal", journal.replace(&version, "\"version\":\"0.0.0\""));
+    let again = ok(&["sweep", &path, "--until", "90%"]);
+    assert!(again.err.contains("of another version") && !again.err.contains("finished before"), "{}", again.err);
+    assert_eq!(run(&["sweep", &path, "--until", "1"]).code, 2);
 }
 
 #[test]

@@ -78,7 +78,17 @@ fn parquet_has_a_row_for_each_run() {
     assert!((mean(switches("baseline")) - wanted["baseline"]["mean"].as_f64().unwrap()).abs() < 1e-9);
     assert!((mean(switches("compare")) - wanted["compare"]["mean"].as_f64().unwrap()).abs() < 1e-9);
     let sweep = folder.file("s.toml", "base = \"a.toml\"\n[axes]\nseed = [1, 2]\n");
-    ok(&["sweep", &sweep, "-o", &folder.path("s.parquet"), "-o", &folder.path("s.html"), "-o", &folder.path("s.csv")]);
+    ok(&[
+        "sweep",
+        &sweep,
+        "--seeds-apart",
+        "-o",
+        &folder.path("s.parquet"),
+        "-o",
+        &folder.path("s.html"),
+        "-o",
+        &folder.path("s.csv"),
+    ]);
     let swept = rows(&folder.path("s.parquet"));
     assert_eq!((swept.len(), swept[1]["run"].as_str(), swept[1]["seed"].as_str()), (2, "1", "2"));
     assert!(folder.read("s.html").contains("<td class=\"n\">1</td>"));
