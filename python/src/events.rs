@@ -129,14 +129,29 @@ pub(crate) struct EventColumns {
     names: BTreeMap<String, u32>,
     /// The number of each task's name.
     name_of: Vec<u32>,
-    /// Names of measurements.
-    markers: Vec<String>,
+    /// The words of `what`, each once, as readers ask of a dictionary.
+    what: Vec<String>,
+    /// The word of each reason, of each section and of each measurement.
+    reasons: Vec<u32>,
+    sections: Vec<u32>,
+    markers: Vec<u32>,
 }
 
 impl EventColumns {
     /// For a run whose measurements have these names.
     pub(crate) fn new(markers: Vec<String>) -> EventColumns {
-        EventColumns { markers, ..EventColumns::default() }
+        let mut what: Vec<String> = WORDS.iter().map(ToString::to_string).collect();
+        let mut word_of = |name: &str| match what.iter().position(|word| word == name) {
+            Some(word) => word as u32,
+            None => {
+                what.push(name.to_string());
+                what.len() as u32 - 1
+            }
+        };
+        let reasons = Reason::ALL.iter().map(|reason| word_of(reason.slug())).collect();
+        let sections = Section::ALL.iter().map(|section| word_of(section.name())).collect();
+        let markers = markers.iter().map(|marker| word_of(marker)).collect();
+        EventColumns { what, reasons, sections, markers, ..EventColumns::default() }
     }
     /// All of it as a table.
     pub(crate) fn finish(mut self) -> Frame {
@@ -146,12 +161,7 @@ impl EventColumns {
         let mut names: Vec<(&String, &u32)> = self.names.iter().collect();
         names.sort_by_key(|row| *row.1);
         let names: Text = names.iter().map(|row| row.0).collect();
-        let what: Text = WORDS
-            .into_iter()
-            .chain(Reason::ALL.iter().map(|reason| reason.slug()))
-            .chain(Section::ALL.iter().map(|section| section.name()))
-            .chain(self.markers.iter().map(String::as_str))
-            .collect();
+        let what: Text = self.what.iter().collect();
         let fields = vec![
             Field::new("t_ns", Kind::Int64),
             Field::new("cpu", Kind::UInt16),
@@ -172,9 +182,6 @@ impl EventColumns {
     #[inline]
     fn row(&self, event: &TraceEvent) -> Option<Row> {
         let none = Row::default();
-        let reasons = WORDS.len() as u32;
-        let sections = reasons + Reason::ALL.len() as u32;
-        let markers = sections + Section::ALL.len() as u32;
         let long = |value: u64| Some(value.cast_signed());
         Some(match *event {
             TraceEvent::SchedWaking { task, target_cpu, waker, context } => {
@@ -204,18 +211,14 @@ impl EventColumns {
             TraceEvent::SchedProcessFork { parent, child } => Row { event: 6, task: Some(child), other: parent, ..none },
             TraceEvent::SchedProcessExit { task } => Row { event: 7, task: Some(task), ..none },
             TraceEvent::CpuFrequency { cpu, khz } => Row { event: 8, to: Some(cpu), value: Some(khz.into()), ..none },
-            TraceEvent::Decision(Decision { reason, a, b }) => Row {
-                event: 9,
-                what: Some(reasons + reason as u32),
-                value: Some(a.into()),
-                value2: Some(b.into()),
-                ..none
-            },
+            TraceEvent::Decision(Decision { reason, a, b }) => {
+                Row { event: 9, what: self.reasons.get(reason as usize).copied(), value: Some(a.into()), value2: Some(b.into()), ..none }
+            }
             TraceEvent::KernelSection { section, took } => {
-                Row { event: 10, what: Some(sections + section as u32), value: long(took.0), ..none }
+                Row { event: 10, what: self.sections.get(section as usize).copied(), value: long(took.0), ..none }
             }
             TraceEvent::Marker { task, marker, value } => {
-                let what = (marker.index() < self.markers.len()).then(|| markers + marker.get());
+                let what = self.markers.get(marker.index()).copied();
                 Row { event: 11, task: Some(task), what, value: long(value), value2: Some(marker.get().into()), ..none }
             }
             TraceEvent::CfsSample { .. } | TraceEvent::SeSample { .. } | TraceEvent::QueueAct { .. } => return None,

@@ -6,7 +6,7 @@ use crate::report::{framed, loaded, tables_dict};
 use crate::table::{Table, escaped};
 use crate::work::watched;
 use crate::{arrow::Frame, errors::exception};
-use fairground::output::Outputs;
+use fairground::output::{AsKernel, Outputs};
 use fairground::pages;
 use fairground::run::{self, RunOptions, RunOutcome};
 use fairground_metrics::{self as metrics, Unit};
@@ -92,11 +92,7 @@ impl RunResult {
         Ok(RunResult { scenario, outcome, tables, document, events, page: OnceLock::new() })
     }
     /// Makes the run once more for another listener: it is the same run.
-    fn again<T: Sink + Send>(
-        &self,
-        py: Python<'_>,
-        mut sink: T,
-    ) -> PyResult<T> {
+    fn again<T: Sink + Send>(&self, py: Python<'_>, mut sink: T) -> PyResult<T> {
         let made = watched(py, None, |control: Control<'_>| {
             run::run(&self.scenario, &RunOptions::default(), &mut sink, control)?;
             Ok(sink)
@@ -115,8 +111,9 @@ impl RunResult {
 }
 
 /// The sink that keeps the records of a run of this scenario.
-pub(crate) fn event_columns(scenario: &Scenario) -> EventColumns {
-    EventColumns::new(scenario.tasks().markers.iter().map(|marker| marker.name.clone()).collect())
+pub(crate) fn event_columns(scenario: &Scenario) -> AsKernel<EventColumns> {
+    let markers = scenario.tasks().markers.iter().map(|marker| marker.name.clone()).collect();
+    AsKernel::new(Box::new(EventColumns::new(markers)))
 }
 
 #[pymethods]
@@ -144,7 +141,7 @@ impl RunResult {
             Some(frame) => frame.clone(),
             None => {
                 let sink = self.again(py, event_columns(&self.scenario))?;
-                let frame = Arc::new(sink.finish());
+                let frame = Arc::new(sink.into_inner().finish());
                 self.events.get_or_init(|| frame).clone()
             }
         };

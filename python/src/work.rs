@@ -79,7 +79,9 @@ pub(crate) fn watched<T: Send>(
         Ok(match made {
             Ok(Ok(made)) => made,
             Ok(Err(broken)) => Err(Error::Broken(Box::new(broken))),
-            Err(_) => Err(Error::Broken(Box::new(Broken { message: "a thread ended in a panic".to_string(), ..Broken::default() }))),
+            Err(_) => {
+                Err(Error::Broken(Box::new(Broken { message: "a thread ended in a panic".to_string(), ..Broken::default() })))
+            }
         })
     })
 }

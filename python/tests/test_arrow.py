@@ -23,11 +23,13 @@ def result() -> fg.RunResult:
 
 
 def test_records_are_those_of_the_parquet_file(result: fg.RunResult, tmp_path: Path) -> None:
+    import pyarrow.compute as compute
     import pyarrow.parquet as parquet
 
     result.save(tmp_path / "run.parquet")
     file = parquet.read_table(tmp_path / "run.parquet")
-    file = file.filter(pa.compute.invert(pa.compute.is_in(file["event"], pa.array(["kernel_section", "cfs_sample", "se_sample", "queue_act"]))))
+    samples = pa.array(["kernel_section", "cfs_sample", "se_sample", "queue_act"])
+    file = file.filter(compute.invert(compute.is_in(file["event"], samples)))
     ours = pa.table(result.events)
     assert ours.column_names == COLUMNS and ours.num_rows == file.num_rows > 100
     ours.validate(full=True)
@@ -46,14 +48,16 @@ def test_polars_pandas_and_duckdb_read_them(result: fg.RunResult) -> None:
     import polars as pl
 
     events = result.events
-    frame: Any = pl.from_arrow(events)
+    frame = pl.DataFrame(events)
     runtime = frame.filter(pl.col("event") == "sched_stat_runtime").group_by("comm").agg(pl.col("value").sum())
     by_polars = {str(name): value for name, value in runtime.rows()}
-    by_duckdb = dict(duckdb.sql("select comm, sum(value) from events where event = 'sched_stat_runtime' group by comm").fetchall())
-    pandas = pa.table(events).to_pandas()
+    query: Any = duckdb.sql("select comm, sum(value) from events where event = 'sched_stat_runtime' group by comm")
+    by_duckdb = dict(query.fetchall())
+    read: Any = getattr(pd.DataFrame, "from_arrow", lambda table: pa.table(table).to_pandas())
+    pandas = read(events)
     by_pandas = pandas[pandas.event == "sched_stat_runtime"].groupby("comm", observed=True).value.sum().to_dict()
     assert by_polars == by_duckdb == by_pandas and set(by_polars) >= {"hog-0", "player"}
-    assert isinstance(pandas, pd.DataFrame) and len(pl.from_arrow(result.tables["tasks"])) == 4
+    assert isinstance(pandas, pd.DataFrame) and len(pl.DataFrame(result.tables["tasks"])) == 4
 
 
 def test_every_table_and_list_is_valid(result: fg.RunResult) -> None:

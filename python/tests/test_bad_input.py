@@ -33,10 +33,10 @@ def test_all_mistakes_are_told_at_once_by_dotted_path() -> None:
 
 def test_of_a_text_the_line_is_told(tmp_path: Path) -> None:
     text = 'duration = "10ms"\nmachin = 1\n'
-    assert [(row.line, row.path) for row in mistakes(text) if "machin" in row.message] == [(2, None)]
+    assert [(row.line, row.path) for row in mistakes(text) if "`machin`" in row.message] == [(2, None)]
     file = tmp_path / "a.toml"
     file.write_text(text)
-    assert [row.line for row in mistakes(file) if row.file == str(file) and "machin" in row.message] == [2]
+    assert [row.line for row in mistakes(file) if row.file == str(file) and "`machin`" in row.message] == [2]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_what_is_no_scenario_is_a_type_error(given: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
-        ({"seed": -1}, OverflowError),
-        ({"seed": 2**64}, OverflowError),
+        ({"seed": -1}, fg.InputError),
+        ({"seed": 2**64}, fg.InputError),
         ({"seed": "one"}, TypeError),
         ({"seed": math.nan}, TypeError),
         ({"duration": 3}, TypeError),
@@ -99,7 +99,7 @@ def test_wrong_changes_are_refused(changes: Any, error: Any) -> None:
 def test_a_missing_file_is_an_os_error_that_names_it() -> None:
     for call in (fg.run, fg.replay, fg.explain, fg.latency, fg.conform, fg.advise, fg.sweep, fg.compare):
         with pytest.raises(OSError, match="nothing-here") as raised:
-            call("nothing-here.toml")  # type: ignore[operator]
+            call("nothing-here.toml")
         assert isinstance(raised.value, fg.WorldError)
 
 
@@ -113,7 +113,7 @@ def test_a_file_of_rubbish_is_an_input_error(tmp_path: Path) -> None:
     file.write_bytes(bytes(range(256)) * 10)
     for call in (fg.replay, fg.conform, fg.advise, fg.latency, fg.explain):
         with pytest.raises((fg.InputError, fg.WorldError)):
-            call(file)  # type: ignore[operator]
+            call(file)
 
 
 def test_numbers_out_of_range_are_refused_by_each_function() -> None:
@@ -121,8 +121,9 @@ def test_numbers_out_of_range_are_refused_by_each_function() -> None:
         fg.compare(scenario(), b="v5.19", worth_pct=math.nan)
     with pytest.raises(fg.InputError, match="both sides"):
         fg.compare(scenario())
-    with pytest.raises(OverflowError):
-        fg.compare(scenario(), b="v5.19", runs=-1)
+    for wrong in (-1, 0, 10**9, 10**30):
+        with pytest.raises(fg.InputError, match="runs"):
+            fg.compare(scenario(), b="v5.19", runs=wrong)
     with pytest.raises(fg.InputError):
         fg.explain(scenario(), percentile=math.nan)
     with pytest.raises(fg.InputError, match="confidence"):

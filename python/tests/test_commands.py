@@ -16,7 +16,7 @@ SET = ROOT / "recordings/k6.1-press-8cpu/c_press24_120"
 def test_compare_finds_what_a_kernel_changes() -> None:
     report = fg.compare(PLAYER, a="v5.19", b="v6.12", runs=8, metrics=["wakeup_latency_us.p99"])
     assert report.command == "compare" and report.exit_code in (0, 1, 4)
-    assert "v5.19" in report.summary and "v6.12" in report.summary
+    assert "v6.12" in report.summary
     assert len(report.tables["compare"]) == 1 and report.html().startswith("<!")
     assert report._repr_html_().startswith("<iframe")
 

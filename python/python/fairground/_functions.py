@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, Union
 
 from . import _native
+from ._errors import InputError, Mistake
 from ._native import Report, RunResult
 from ._progress import Bar, Progress
 from ._scenario import ScenarioLike
@@ -43,12 +45,35 @@ def _changes(changes: Changes) -> dict[str, Any]:
         raise TypeError(f"unknown argument {unknown[0]!r}; a scenario is changed by {', '.join(names)}")
     rows = [f"{name}={_word(value)}" for name, value in dict(changes.get("set", {})).items()]
     features = _texts("features", changes.get("features", ()))
-    keys = {name: changes.get(name) for name in ("kernel", "machine", "capacities", "seed", "duration")}
-    return keys | {"features": features, "set": rows}
+    keys: dict[str, Any] = {name: _text(name, changes.get(name)) for name in ("kernel", "machine", "capacities", "duration")}
+    return keys | {"seed": _whole("seed", changes.get("seed"), 0, 2**63 - 1), "features": features, "set": rows}
 
 
 def _word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _wrong(name: str, message: str, hint: str) -> InputError:
+    return InputError([Mistake(name, None, None, message, hint)])
+
+
+def _text(name: str, value: object) -> object:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name} is a str, not {type(value).__name__}")
+    return value
+
+
+def _whole(name: str, value: object, least: int, most: int) -> int | None:
+    """A whole number in these bounds, or None."""
+    if value is None:
+        return None
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} is an int, not {type(value).__name__}") from None
+    if not least <= number <= most:
+        raise _wrong(name, f"{number} is out of bounds", f"A whole number from {least} to {most}.")
+    return number
 
 
 def _texts(name: str, texts: Sequence[str]) -> list[str]:
@@ -126,8 +151,8 @@ def compare(
     :returns: ``exit_code`` is 0 if nothing speaks against B, 1 if a metric is worse, 4 if the runs do not tell.
     :raises InputError: with all mistakes of the scenario and of the sides.
     """
-    asked = {"a": a, "b": b, "changes": _texts("change", change), "metrics": _texts("metrics", metrics), "runs": runs}
-    asked |= {"worth_pct": worth_pct, "tasks": _texts("tasks", tasks), "windows": windows}
+    asked: dict[str, Any] = {"a": a, "b": b, "changes": _texts("change", change), "metrics": _texts("metrics", metrics), "runs": _whole("runs", runs, 1, 10_000)}
+    asked |= {"worth_pct": worth_pct, "tasks": _texts("tasks", tasks), "windows": _whole("windows", windows, 1, 1_000)}
     with Bar(progress, "comparing") as bar:
         return _native.compare(scenario, other, asked, _changes(changes), bar.tell)
 
@@ -145,8 +170,9 @@ def sweep(
     :param fresh: forgets finished runs and begins anew.
     :raises InputError: with all mistakes of the sweep file and its base.
     """
+    number = _whole("threads", threads, 0, 1024) or 0
     with Bar(progress, "sweeping") as bar:
-        return _native.sweep(file, threads, journal, fresh, bar.tell)
+        return _native.sweep(file, number, journal, fresh, bar.tell)
 
 
 def explain(
@@ -172,8 +198,8 @@ def explain(
     :param top: of a trace: so many of the longest waits are listed.
     :raises InputError: if no such task or time is there.
     """
-    asked = {"task": task, "at": at, "percentile": None if percentile is None else str(percentile)}
-    asked |= {"what_if": _texts("what_if", what_if), "time": time, "top": top}
+    asked: dict[str, Any] = {"task": task, "at": at, "percentile": None if percentile is None else str(percentile)}
+    asked |= {"what_if": _texts("what_if", what_if), "time": time, "top": _whole("top", top, 0, 2**31)}
     with Bar(progress, "explaining") as bar:
         return _native.explain(scenario, asked, _changes(changes), bar.tell)
 
@@ -204,7 +230,7 @@ def latency(
     :param simulate: of the folder of a recorded experiment: simulates it instead of reading its record.
     :raises InputError: if no such task is there, or a recording is to be changed.
     """
-    asked = {"tasks": _texts("tasks", tasks), "cgroups": _texts("cgroups", cgroups), "time": time, "sort": sort, "mark": mark}
+    asked: dict[str, Any] = {"tasks": _texts("tasks", tasks), "cgroups": _texts("cgroups", cgroups), "time": time, "sort": sort, "mark": mark}
     asked |= {"by_task": by_task, "simulate": simulate}
     with Bar(progress, "simulating") as bar:
         return _native.latency(scenario, asked, _changes(changes), bar.tell)
@@ -266,8 +292,10 @@ def advise(
     :raises InputError: with all mistakes of the inputs and goals.
     """
     one = isinstance(inputs, (str, Mapping)) or hasattr(inputs, "to_dict") or hasattr(inputs, "__fspath__")
-    asked = {"goals": [goals] if isinstance(goals, str) else list(goals), "cgroup": cgroup, "seeds": seeds}
-    asked |= {"confidence": confidence, "check": check, "fit_runs": fit_runs, "workers": workers, "cpus": cpus}
+    asked: dict[str, Any] = {"goals": [goals] if isinstance(goals, str) else list(goals), "cgroup": cgroup, "seeds": _whole("seeds", seeds, 10, 10_000)}
+    asked |= {"confidence": _whole("confidence", confidence, 50, 99), "check": _whole("check", check, 0, 100_000)}
+    asked |= {"fit_runs": _whole("fit_runs", fit_runs, 100, 10_000_000), "workers": _whole("workers", workers, 1, 1024)}
+    asked |= {"cpus": _whole("cpus", cpus, 1, 1000)}
     asked |= {"cpu_max": cpu_max, "comms": _texts("comms", comms), "pod": pod, "container": container}
     asked |= {"namespace": namespace, "log_format": log_format, "cpu_per_request": cpu_per_request}
     with Bar(progress, "trying limits") as bar:

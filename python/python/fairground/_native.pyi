@@ -9,8 +9,8 @@ _Path = str | PathLike[str]
 
 @final
 class Table:
-    """A table in columns. Libraries read it by the Arrow C data interface, without a copy: ``polars.from_arrow(table)``,
-    ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``, DuckDB by its name in a query."""
+    """A table in columns. Libraries read it by the Arrow C data interface, without a copy: ``polars.DataFrame(table)``,
+    ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)`` (pandas 3), DuckDB by the name of the variable in a query."""
 
     @property
     def name(self) -> str:

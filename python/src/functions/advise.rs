@@ -6,7 +6,7 @@ use crate::report::Report;
 use crate::work::watched;
 use fairground::output::ResultKind;
 use fairground_advise::{
-    self as advice,     AdviseInput, AdviseOptions, Aim, Confidence, CounterAdvice, FitOptions, Goal, InputOptions, Select,
+    self as advice, AdviseInput, AdviseOptions, Aim, Confidence, CounterAdvice, FitOptions, Goal, InputOptions, Select,
 };
 use fairground_report::{Document, Table};
 use fairground_scenario::{Control, Error};

@@ -73,7 +73,10 @@ fn told(given: &Given, asked: &Asked, changes: Changes, control: Control<'_>) ->
     let input = given.open(&overrides)?;
     let scenario = input.scenario();
     if scenario.profile.tree().is_some() {
-        return Err(refused("a kernel tree decides: the command `fairground explain` tells what is known then", "Use it instead."));
+        return Err(refused(
+            "a kernel tree decides: the command `fairground explain` tells what is known then",
+            "Use it instead.",
+        ));
     }
     let notes = scenario.notes.clone();
     let options = ExplainOptions {

@@ -36,9 +36,7 @@ pub(crate) fn latency(
     let options = raised(py, options(&asked), None)?;
     let made = watched(py, progress, |control| match &given {
         Given::File(path) => Latency::of(path, &source, &options, control),
-        Given::Text(_) | Given::Written(..) => {
-            Latency::of_scenario(given.open(&source.overrides)?.scenario(), &options, control)
-        }
+        Given::Text(_) | Given::Written(..) => Latency::of_scenario(given.open(&source.overrides)?.scenario(), &options, control),
     })?;
     let latency = raised(py, made, Some(&given))?;
     let report = Report::new(py, "latency", &latency.summary.join("\n"), &latency.tables, &latency.document())?;
@@ -70,5 +68,6 @@ fn options(asked: &Asked) -> Result<LatencyOptions, Error> {
 fn chosen<T: Copy>(what: &str, name: &str, rows: &[(&str, T)]) -> Result<T, Error> {
     let names: Vec<&str> = rows.iter().map(|row| row.0).collect();
     let found = rows.iter().find(|row| row.0 == name).map(|row| row.1);
-    found.ok_or_else(|| Error::one(what, format!("`{name}` is none of its values"), format!("It is one of {}.", names.join(", "))))
+    found
+        .ok_or_else(|| Error::one(what, format!("`{name}` is none of its values"), format!("It is one of {}.", names.join(", "))))
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(
                 outcome
             }
         };
-        Ok((input, outcome, columns.map(|columns| columns.finish()), figures))
+        Ok((input, outcome, columns.map(|columns| columns.into_inner().finish()), figures))
     })?;
     let (input, outcome, frame, figures) = raised(py, made, Some(&given))?;
     let scenario = input.scenario().clone();
@@ -85,7 +85,7 @@ pub(crate) fn replay(
         let replay = Replay::load(&path, &overrides, strict)?;
         let mut columns = events.then(|| event_columns(&replay.scenario));
         let outcome = made(&replay.scenario, &options, columns.as_mut(), &mut NullSink, control)?;
-        Ok((replay, outcome, columns.map(|columns| columns.finish())))
+        Ok((replay, outcome, columns.map(|columns| columns.into_inner().finish())))
     })?;
     let (replay, outcome, frame) = raised(py, made, None)?;
     let (first, document) = (vec![replay.table(&outcome.metrics)], replay.document(&outcome));
