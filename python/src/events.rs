@@ -211,9 +211,13 @@ impl EventColumns {
             TraceEvent::SchedProcessFork { parent, child } => Row { event: 6, task: Some(child), other: parent, ..none },
             TraceEvent::SchedProcessExit { task } => Row { event: 7, task: Some(task), ..none },
             TraceEvent::CpuFrequency { cpu, khz } => Row { event: 8, to: Some(cpu), value: Some(khz.into()), ..none },
-            TraceEvent::Decision(Decision { reason, a, b }) => {
-                Row { event: 9, what: self.reasons.get(reason as usize).copied(), value: Some(a.into()), value2: Some(b.into()), ..none }
-            }
+            TraceEvent::Decision(Decision { reason, a, b }) => Row {
+                event: 9,
+                what: self.reasons.get(reason as usize).copied(),
+                value: Some(a.into()),
+                value2: Some(b.into()),
+                ..none
+            },
             TraceEvent::KernelSection { section, took } => {
                 Row { event: 10, what: self.sections.get(section as usize).copied(), value: long(took.0), ..none }
             }

@@ -2,6 +2,25 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, Literal, final
 
+__all__ = [
+    "Metric",
+    "Report",
+    "RunResult",
+    "Table",
+    "__VERSION__",
+    "advise",
+    "compare",
+    "conform",
+    "domains",
+    "explain",
+    "latency",
+    "listed",
+    "replay",
+    "run",
+    "sweep",
+    "written",
+]
+
 __VERSION__: str
 
 _Progress = Callable[[int, int], object] | None
