@@ -71,25 +71,32 @@ impl Metric {
 pub(crate) struct RunResult {
     scenario: Scenario,
     outcome: RunOutcome,
-    tables: Vec<Py<Table>>,
-    document: Document,
+    /// Tables besides those of every run.
+    first: Vec<report::Table>,
+    tables: OnceLock<Vec<Py<Table>>>,
+    document: OnceLock<Document>,
     events: OnceLock<Arc<Frame>>,
     page: OnceLock<String>,
 }
 
 impl RunResult {
+    /// `document` is that of the command, if it is not that of every run. What people may not ask for is made when they do.
     pub(crate) fn new(
-        py: Python<'_>,
         scenario: Scenario,
         outcome: RunOutcome,
         first: Vec<report::Table>,
-        document: Document,
+        document: Option<Document>,
         events: Option<Frame>,
-    ) -> PyResult<RunResult> {
-        let tables = first.into_iter().chain(run::run_tables(&scenario, &outcome)).chain(run::search_tables(&scenario, &outcome));
-        let tables = tables.map(|table| Py::new(py, Table::of(&table))).collect::<PyResult<Vec<_>>>()?;
-        let events = events.map_or_else(OnceLock::new, |frame| OnceLock::from(Arc::new(frame)));
-        Ok(RunResult { scenario, outcome, tables, document, events, page: OnceLock::new() })
+    ) -> RunResult {
+        RunResult {
+            scenario,
+            outcome,
+            first,
+            tables: OnceLock::new(),
+            document: document.map_or_else(OnceLock::new, OnceLock::from),
+            events: events.map_or_else(OnceLock::new, |frame| OnceLock::from(Arc::new(frame))),
+            page: OnceLock::new(),
+        }
     }
     /// Makes the run once more for another listener: it is the same run.
     fn again<T: Sink + Send>(&self, py: Python<'_>, mut sink: T) -> PyResult<T> {
@@ -132,7 +139,14 @@ impl RunResult {
     }
     #[getter]
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        tables_dict(py, &self.tables)
+        if self.tables.get().is_none() {
+            let of_run = run::run_tables(&self.scenario, &self.outcome).into_iter();
+            let searches = run::search_tables(&self.scenario, &self.outcome);
+            let all = self.first.iter().cloned().chain(of_run).chain(searches);
+            let made = all.map(|table| Py::new(py, Table::of(&table))).collect::<PyResult<Vec<_>>>()?;
+            self.tables.get_or_init(|| made);
+        }
+        tables_dict(py, self.tables.get().map_or(&[], Vec::as_slice))
     }
     /// The records; if they were not kept the run is made again.
     #[getter]
@@ -178,7 +192,7 @@ impl RunResult {
     }
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        loaded(py, &self.document.to_string())
+        loaded(py, &self.document.get_or_init(|| run::run_document(&self.scenario, &self.outcome)).to_string())
     }
     fn html(&self, py: Python<'_>) -> PyResult<String> {
         self.page(py).map(str::to_string)

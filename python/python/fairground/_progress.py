@@ -37,6 +37,7 @@ class Bar:
                 return
             form = "{desc}: {percentage:3.0f}% {bar} {elapsed}<{remaining}"
             self._bar = tqdm(total=total, desc=self._what, leave=False, bar_format=form)
+            self._bar.start_t -= time.monotonic() - self._began
         self._bar.total = total
         self._bar.update(done - self._bar.n)
 

@@ -43,13 +43,13 @@ pub(crate) fn run(
     })?;
     let (input, outcome, frame, figures) = raised(py, made, Some(&given))?;
     let scenario = input.scenario().clone();
-    let mut document = facade::run_document(&scenario, &outcome);
-    let mut first = Vec::new();
+    let (mut first, mut document) = (Vec::new(), None);
     if let Some((found, check)) = figures {
+        let document = document.insert(facade::run_document(&scenario, &outcome));
         document.set("figures", figures_json(&found)).set("expect", expect_json(&check));
         first.push(expect_table(&check));
     }
-    RunResult::new(py, scenario, outcome, first, document, frame)
+    Ok(RunResult::new(scenario, outcome, first, document, frame))
 }
 
 /// A run with the cause of its worst wait, as the command makes it.
@@ -89,7 +89,7 @@ pub(crate) fn replay(
     })?;
     let (replay, outcome, frame) = raised(py, made, None)?;
     let (first, document) = (vec![replay.table(&outcome.metrics)], replay.document(&outcome));
-    RunResult::new(py, replay.scenario, outcome, first, document, frame)
+    Ok(RunResult::new(replay.scenario, outcome, first, Some(document), frame))
 }
 
 /// A scenario in its one fixed spelling, checked and not run.
