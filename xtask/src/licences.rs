@@ -1,6 +1,6 @@
 //! `cargo xtask licences`: what ships, under which licence, and why it is there.
 //!
-//! A crate ships if `cargo tree` finds it under the command by normal dependencies. Dependencies of tests, build scripts
+//! A crate ships if `cargo tree` finds it under the command or the Python package by normal dependencies. Dependencies of tests, build scripts
 //! and procedural macros are not linked. `cargo metadata` would not do: it adds the features that tests switch on.
 
 use crate::steps::cargo;
@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use toml_edit::{Document, DocumentMut, Item, Table};
 
-/// What is handed out.
-const COMMAND: &str = "fairground_cli";
+/// What is handed out: the command and the Python package.
+pub(crate) const COMMAND: &str = "fairground_cli";
+const SHIPPED: &[&str] = &[COMMAND, "fairground_python"];
 /// The page. What stands above [`MARK`] is written by hand.
 const PAGE: &str = "docs/licences.md";
 const MARK: &str = "<!-- From here on written by `cargo xtask licences`. -->\n";
@@ -54,7 +55,7 @@ fn done(root: &Path, write: bool) -> bool {
 fn write_or_compare(root: &Path, write: bool) -> Result<Vec<String>, String> {
     let rules = Rules::of(&read(root, "deny.toml")?)?;
     let reasons = reasons(&read(root, "Cargo.toml")?)?;
-    let (linux, all) = (tree(root, LINUX)?, tree(root, "all")?);
+    let (linux, all) = (tree(root, LINUX, SHIPPED)?, tree(root, "all", SHIPPED)?);
     let mut found = rules.broken_by(&all);
     let page = read(root, PAGE)?;
     let (by_hand, _) = page.split_once(MARK).ok_or(format!("{PAGE}: the line {MARK:?} is missing"))?;
@@ -163,10 +164,11 @@ fn reasons(manifest: &str) -> Result<BTreeMap<String, String>, String> {
     Ok(table.into_iter().flat_map(Table::iter).filter_map(reason).collect())
 }
 
-/// What ships on this system; `all` means every one.
-pub(crate) fn tree(root: &Path, target: &str) -> Result<Tree, String> {
+/// What these packages ship on this system; `all` means every one.
+pub(crate) fn tree(root: &Path, target: &str, packages: &[&str]) -> Result<Tree, String> {
     let mut command = cargo(root);
-    command.args(["tree", "--package", COMMAND, "--edges", "normal,no-proc-macro", "--target", target]);
+    command.args(["tree", "--edges", "normal,no-proc-macro", "--target", target]);
+    command.args(packages.iter().flat_map(|package| ["--package", package]));
     command.args(["--prefix", "depth", "--format", "|{p}|{l}"]);
     let output = command.output().map_err(|error| format!("cargo tree: {error}"))?;
     if !output.status.success() {
@@ -179,7 +181,7 @@ pub(crate) fn tree(root: &Path, target: &str) -> Result<Tree, String> {
 fn parse_tree(text: &str) -> Result<Tree, String> {
     let mut tree = Tree::new();
     let mut above: Vec<String> = Vec::new();
-    for line in text.lines() {
+    for line in text.lines().filter(|line| !line.is_empty()) {
         let mut parts = line.splitn(3, '|');
         let row = (|| {
             let depth: usize = parts.next()?.parse().ok()?;

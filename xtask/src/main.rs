@@ -13,6 +13,7 @@ mod kernel_sources;
 mod licences;
 mod peers;
 mod pictures;
+mod python;
 mod record;
 mod reproduce;
 mod rust_source;
@@ -42,6 +43,7 @@ const TOOLS: &[Tool] = &[
     ("pictures", "draws the pictures of the documentation anew, by a headless Chromium", pictures::run),
     ("licences", "refuses what may not ship and writes docs/licences.md; with --check compares it", licences::run),
     ("dist", "makes what a release page holds: program, man pages, completions, checksums, list of parts", dist::run),
+    ("python", "builds the Python package, installs it into an environment in target/ and tests it there", python::run),
     ("record", "boots a stock kernel in an emulator, runs experiments and writes a recorded set; --help says how", record::run),
     ("kernel-sources", "fetches kernel trees for the tests of the core in C: all series, or those named", kernel_sources::run),
     ("ci", "everything that a change must pass, or the step of it that is named", steps::ci),

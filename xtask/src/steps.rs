@@ -2,7 +2,7 @@
 //!
 //! Every step is a command that a developer can type. The names and times of the steps go to stderr.
 
-use crate::{book, digests, dist, fidelity, instructions, kernel_sources, licences, record, reproduce, tidy};
+use crate::{book, digests, dist, fidelity, instructions, kernel_sources, licences, python, record, reproduce, tidy};
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
@@ -38,6 +38,7 @@ const CI: [&[Step]; 2] = [
         ("reproduce, quick", Act::Tool(reproduce::run_quick)),
         ("fidelity, quick", Act::Tool(fidelity::check_quick)),
         ("instructions per event", Act::Tool(instructions::check)),
+        ("python", Act::Tool(python::run)),
     ],
 ];
 

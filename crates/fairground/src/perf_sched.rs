@@ -91,8 +91,10 @@ pub fn is_scenario(path: &Path, source: &Source) -> bool {
 }
 
 fn simulate(path: &Path, overrides: &Overrides, sink: &mut dyn Sink, control: Control<'_>) -> Result<Origin, Error> {
-    let input = RunInput::open(path, overrides)?;
-    let scenario = input.scenario();
+    simulate_scenario(RunInput::open(path, overrides)?.scenario(), sink, control)
+}
+
+fn simulate_scenario(scenario: &Scenario, sink: &mut dyn Sink, control: Control<'_>) -> Result<Origin, Error> {
     let outcome = run::run(scenario, &RunOptions::default(), sink, control)?;
     Ok(Origin {
         input: Input::new(&scenario.name(), scenario.digest()),
@@ -236,12 +238,19 @@ pub struct Latency {
 impl Latency {
     /// The latencies of a trace or a scenario, by command or by task.
     pub fn of(path: &Path, source: &Source, options: &LatencyOptions, control: Control<'_>) -> Result<Latency, Error> {
+        Latency::fed(options, |sink| feed(path, source, sink, control))
+    }
+    /// The latencies of a run of this scenario.
+    pub fn of_scenario(scenario: &Scenario, options: &LatencyOptions, control: Control<'_>) -> Result<Latency, Error> {
+        Latency::fed(options, |sink| simulate_scenario(scenario, sink, control))
+    }
+    fn fed(options: &LatencyOptions, feed: impl FnOnce(&mut dyn Sink) -> Result<Origin, Error>) -> Result<Latency, Error> {
         let LatencyOptions { filter, order, .. } = options;
         let mut latency = SchedLatency::within(options.mark, filter.interval);
         let mut contention = Contention::new(filter.interval, options.antagonists);
         let origin = match options.queues || options.antagonists {
-            true => feed(path, source, &mut (&mut latency, &mut contention), control)?,
-            false => feed(path, source, &mut latency, control)?,
+            true => feed(&mut (&mut latency, &mut contention))?,
+            false => feed(&mut latency)?,
         };
         let extent = origin.extent;
         extent.check_interval(filter.interval)?;

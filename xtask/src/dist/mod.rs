@@ -3,14 +3,15 @@
 //! ```text
 //! fairground-0.1.0-x86_64-unknown-linux-musl.tar.gz   program, licence, man pages, completions
 //! fairground-0.1.0.cdx.json                           what is in it (CycloneDX)
-//! SHA256SUMS                                          checksums of these two
+//! fairground-0.1.0-cp310-abi3-….whl                   the Python package, for the C library of this host; only where Python is
+//! SHA256SUMS                                          checksums of all of them
 //! ```
 
 mod elf;
 mod sbom;
 
-use crate::licences;
 use crate::steps::cargo;
+use crate::{licences, python};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,11 +53,20 @@ fn make(root: &Path) -> Result<Vec<String>, String> {
     let tar = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--use-compress-program=gzip -n9"];
     done(Command::new("tar").current_dir(&out).args(tar).args(["--create", "--file", &archive, &name]))?;
     let parts = format!("fairground-{version}.cdx.json");
-    let shipped = licences::tree(root, TARGET)?;
+    let shipped = licences::tree(root, TARGET, &[licences::COMMAND])?;
     write(&out.join(&parts), &sbom::cyclonedx(&version, &shipped, &read(&root.join("Cargo.lock"))?)?)?;
-    let sums = done(Command::new("sha256sum").current_dir(&out).args([&archive, &parts]))?;
+    let mut files = vec![archive, parts];
+    match python::environment(root) {
+        Ok(venv) => {
+            let wheel = python::wheel(root, &venv, "dist", &out)?;
+            files.extend(wheel.file_name().map(|name| name.to_string_lossy().into_owned()));
+        }
+        Err(why) => eprintln!("no wheel is made: {why}"),
+    }
+    let sums = done(Command::new("sha256sum").current_dir(&out).args(&files))?;
     write(&out.join("SHA256SUMS"), &sums)?;
-    Ok([archive, parts, "SHA256SUMS".to_string()].map(|file| format!("target/dist/page/{file}")).to_vec())
+    files.push("SHA256SUMS".to_string());
+    Ok(files.into_iter().map(|file| format!("target/dist/page/{file}")).collect())
 }
 
 /// The program, after a look at what makes it fit to be handed out.

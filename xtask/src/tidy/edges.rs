@@ -37,6 +37,7 @@ const EXPLAIN: &str = "fairground_explain";
 const ADVISE: &str = "fairground_advise";
 const REPRODUCE: &str = "fairground_reproduce";
 const VOPR: &str = "fairground_vopr";
+const PYTHON: &str = "fairground_python";
 const TESTING: &str = "fairground_testing";
 
 /// Tests of most crates read the recorded sets.
@@ -209,6 +210,14 @@ pub(super) const ROOMS: &[Room] = &[
         absent: "`fairground_cli` can do nothing that a user of the library cannot: it parses flags, draws and exits",
     },
     Room {
+        name: PYTHON,
+        layer: 7,
+        uses: &[STDX, MODEL, METRICS, REPORT, SCENARIO, RECORDINGS, FACADE, EXPLAIN, ADVISE],
+        tests_use: &[],
+        libraries: None,
+        absent: "`fairground_python` can do nothing that a user of the library cannot: it hands values over and back",
+    },
+    Room {
         name: VOPR,
         layer: 7,
         uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, METRICS, SCENARIO],
@@ -250,7 +259,10 @@ pub(super) fn room(name: &str) -> Option<&'static Room> {
 pub(super) fn check(project: &Project<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in project.files {
-        let Some(name) = file.path.strip_prefix("crates/").and_then(|rest| rest.strip_suffix("/Cargo.toml")) else { continue };
+        let in_crates = || file.path.strip_prefix("crates/").and_then(|rest| rest.strip_suffix("/Cargo.toml"));
+        // The Python package lies apart, where people who install it look.
+        let name = if file.path == "python/Cargo.toml" { Some(PYTHON) } else { in_crates() };
+        let Some(name) = name else { continue };
         let mut add = |message: String| findings.push(Finding { path: file.path.clone(), line: 1, message });
         let Some(room) = room(name) else {
             add(format!("`{name}` has no row in the table of crates (xtask/src/tidy/edges.rs) and none in ARCHITECTURE.md"));
@@ -325,6 +337,8 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert!(found[0].contains("libc.workspace = true") && found[1].contains("may not use `fairground_sim`"));
         assert_eq!(messages(check, &[("crates/fairground_new/Cargo.toml", "")]).len(), 1);
+        let found = messages(check, &[("python/Cargo.toml", "[dependencies]\nfairground_sched.workspace = true\n")]);
+        assert!(found[0].contains("`fairground_python` may not use `fairground_sched`"), "{found:?}");
     }
 
     #[test]

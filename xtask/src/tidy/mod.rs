@@ -40,6 +40,9 @@ pub(crate) struct Source<'a> {
 impl Source<'_> {
     /// The crate in which the file lies.
     fn krate(&self) -> &str {
+        if self.file.path.starts_with("python/") {
+            return "fairground_python";
+        }
         self.file.path.strip_prefix("crates/").and_then(|rest| rest.split('/').next()).unwrap_or("xtask")
     }
     fn finding(&self, offset: usize, message: impl Into<String>) -> Finding {

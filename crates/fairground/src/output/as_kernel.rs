@@ -11,19 +11,24 @@ use fairground_model::{Distributed, LockEvent, Sink, TaskInfo, TraceEvent, Verdi
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 use std::io;
 
-/// Passes a run on to a writer, as a kernel would have recorded it.
-pub(super) struct AsKernel {
-    writer: Box<dyn TraceWriter>,
+/// Passes a run on to a writer or another sink, as a kernel would have recorded it.
+pub struct AsKernel<S: Sink + ?Sized> {
+    writer: Box<S>,
     stoppers: Stoppers,
 }
 
-impl AsKernel {
-    pub(super) fn new(writer: Box<dyn TraceWriter>) -> AsKernel {
+impl<S: Sink + ?Sized> AsKernel<S> {
+    /// To this sink.
+    pub fn new(writer: Box<S>) -> AsKernel<S> {
         AsKernel { writer, stoppers: Stoppers::default() }
+    }
+    /// The sink again.
+    pub fn into_inner(self) -> Box<S> {
+        self.writer
     }
 }
 
-impl Sink for AsKernel {
+impl<S: Sink + ?Sized> Sink for AsKernel<S> {
     fn no_runtime(&mut self, at: Instant, cpu: CpuId, task: TaskId) {
         self.writer.record(at, cpu, &TraceEvent::SchedStatRuntime { task, runtime: Ns::ZERO, vruntime: None });
     }
@@ -70,7 +75,7 @@ impl Sink for AsKernel {
     }
 }
 
-impl TraceWriter for AsKernel {
+impl TraceWriter for AsKernel<dyn TraceWriter> {
     fn finish(self: Box<Self>) -> io::Result<()> {
         self.writer.finish()
     }

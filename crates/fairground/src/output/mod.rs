@@ -7,7 +7,7 @@ mod of_run;
 mod results;
 mod stopper;
 
-use as_kernel::AsKernel;
+pub use as_kernel::AsKernel;
 use file::OutputFile;
 pub use file::write_result;
 pub use results::{ResultFiles, ResultKind, table_parquet};

@@ -10,8 +10,8 @@ use fairground_report::page::{Owner, Page, TimelineBlock};
 use fairground_scenario::Scenario;
 use fairground_stdx::Instant;
 
-/// The collector of a run's timeline.
-pub(crate) fn timeline_of(scenario: &Scenario) -> TimelineSink {
+/// The collector of a run's timeline, a sink of that run.
+pub fn timeline_of(scenario: &Scenario) -> TimelineSink {
     TimelineSink::new(Instant::ZERO, scenario.machine.cpus.len())
 }
 

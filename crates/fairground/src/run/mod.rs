@@ -3,8 +3,7 @@
 mod show;
 mod worst;
 
-pub(crate) use show::run_page;
-pub use show::{run_document, run_tables, search_tables, shortened, speed, summary};
+pub use show::{run_document, run_page, run_tables, search_tables, shortened, speed, summary};
 pub use worst::WorstWait;
 
 use crate::schedstat;

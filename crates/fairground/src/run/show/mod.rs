@@ -7,7 +7,7 @@ mod summary;
 mod system;
 mod workload;
 
-pub(crate) use page::run_page;
+pub use page::run_page;
 pub use short::shortened;
 pub use summary::summary;
 

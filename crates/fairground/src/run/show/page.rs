@@ -15,7 +15,7 @@ const MAX_TASKS_WITH_CURVES: usize = 7;
 const MIN_WAKEUPS: u64 = 10;
 
 /// Tables, curves of latency and the timeline of a run, if it was collected.
-pub(crate) fn run_page(scenario: &Scenario, outcome: &RunOutcome, timeline: Option<Timeline>) -> Page {
+pub fn run_page(scenario: &Scenario, outcome: &RunOutcome, timeline: Option<Timeline>) -> Page {
     let mut page = page(&scenario.title, "run", scenario);
     page.fact("profile", scenario.profile.full_name())
         .fact("seed", outcome.seed.to_string())

@@ -1,0 +1,68 @@
+"""Fairground: the Linux CPU scheduler as a program.
+
+A scenario says what to simulate; :func:`run` simulates it. Equal scenarios give equal results, bit for bit, on every system.
+Times are whole nanoseconds where a name ends in ``_ns`` and where a :class:`Metric` has the unit ``ns``.
+
+Each function that takes long leaves the interpreter free for other threads, stops on Ctrl-C, and raises
+
+- :class:`InputError` with all mistakes of the input at once,
+- :class:`WorldError` if a file cannot be read or written,
+- :class:`BrokenInvariant` for a bug of fairground.
+
+Values that are not of the annotated types raise :class:`TypeError`, and whole numbers outside of 64 bits :class:`OverflowError`.
+"""
+
+from ._errors import BrokenInvariant, InputError, Mistake, WorldError
+from ._functions import advise, compare, conform, explain, latency, replay, run, sweep
+from ._lists import (
+    list_costs,
+    list_domains,
+    list_features,
+    list_formats,
+    list_governors,
+    list_machines,
+    list_metrics,
+    list_profiles,
+    list_reasons,
+    list_tunables,
+    list_workloads,
+)
+from ._native import __VERSION__ as __version__
+from ._native import Metric, Report, RunResult, Table
+from ._progress import Progress
+from ._scenario import Scenario, ScenarioLike, Time
+
+__all__ = [
+    "BrokenInvariant",
+    "InputError",
+    "Metric",
+    "Mistake",
+    "Progress",
+    "Report",
+    "RunResult",
+    "Scenario",
+    "ScenarioLike",
+    "Table",
+    "Time",
+    "WorldError",
+    "__version__",
+    "advise",
+    "compare",
+    "conform",
+    "explain",
+    "latency",
+    "list_costs",
+    "list_domains",
+    "list_features",
+    "list_formats",
+    "list_governors",
+    "list_machines",
+    "list_metrics",
+    "list_profiles",
+    "list_reasons",
+    "list_tunables",
+    "list_workloads",
+    "replay",
+    "run",
+    "sweep",
+]

@@ -1,0 +1,139 @@
+//! A table as Python has it.
+
+use crate::arrow::{self, Bits, Column, Field, Frame, Kind, Text, Values};
+use fairground_report::{self as report, Align, Layout};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A table in columns, which libraries read by the Arrow C data interface.
+#[pyclass(frozen, module = "fairground")]
+pub(crate) struct Table {
+    #[pyo3(get)]
+    name: String,
+    #[pyo3(get)]
+    title: String,
+    /// As the command prints it; empty for records.
+    text: String,
+    frame: Arc<Frame>,
+}
+
+impl Table {
+    /// A table of a report.
+    pub(crate) fn of(table: &report::Table) -> Table {
+        let fields = table.columns().iter().enumerate().map(|(at, column)| {
+            let data = || table.rows().iter().filter_map(move |row| row.get(at)).map(|cell| &cell.data);
+            let kind = match column.align {
+                _ if data().any(Value::is_string) => Kind::Text,
+                Align::Left => Kind::Text,
+                Align::Right if data().all(|value| value.is_null() || value.as_i64().is_some()) => Kind::Int64,
+                Align::Right => Kind::Float64,
+            };
+            let mut valid = Bits::default();
+            data().for_each(|value| valid.push(!value.is_null()));
+            let values = match kind {
+                Kind::Int64 => Values::Int64(data().map(|value| value.as_i64().unwrap_or_default()).collect()),
+                Kind::Float64 => Values::Float64(data().map(|value| value.as_f64().unwrap_or_default()).collect()),
+                _ => Values::Text(data().map(text_of).collect::<Text>()),
+            };
+            (Field::new(column.key.clone(), kind), Column::some(values, valid))
+        });
+        let (fields, columns): (Vec<Field>, Vec<Column>) = fields.unzip();
+        let batch = arrow::Batch { rows: table.rows().len(), columns };
+        let text = table.laid_out(Layout::default());
+        let frame = Arc::new(Frame { fields, batches: vec![batch] });
+        Table { name: table.name.clone(), title: table.title.clone(), text, frame }
+    }
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+    /// As people read it.
+    pub(crate) fn text(&self) -> String {
+        if self.text.is_empty() { self.__repr__() } else { self.text.clone() }
+    }
+    /// Records.
+    pub(crate) fn of_frame(name: &str, title: &str, frame: Arc<Frame>) -> Table {
+        Table { name: name.to_string(), title: title.to_string(), text: String::new(), frame }
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[pymethods]
+impl Table {
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.frame.fields.iter().map(|field| field.name.clone()).collect()
+    }
+    fn __len__(&self) -> usize {
+        self.frame.rows()
+    }
+    fn __repr__(&self) -> String {
+        format!("<fairground.Table {}: {} rows of {} columns>", self.name, self.frame.rows(), self.frame.fields.len())
+    }
+    fn __str__(&self) -> String {
+        if self.text.is_empty() { self.__repr__() } else { self.text.clone() }
+    }
+    fn _repr_html_(&self) -> String {
+        format!("<pre>{}</pre>", escaped(&self.__str__()))
+    }
+    /// All rows as dictionaries: for small tables.
+    fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for batch in &self.frame.batches {
+            for row in 0..batch.rows {
+                let dict = PyDict::new(py);
+                for (field, column) in self.frame.fields.iter().zip(&batch.columns) {
+                    dict.set_item(&field.name, value(py, field, column, row)?)?;
+                }
+                list.append(dict)?;
+            }
+        }
+        Ok(list)
+    }
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        arrow::schema_capsule(py, &self.frame)
+    }
+    /// What a reader would rather have is not looked at, as the interface allows.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        arrow::stream_capsule(py, &self.frame)
+    }
+}
+
+fn value(py: Python<'_>, field: &Field, column: &Column, row: usize) -> PyResult<Option<Py<PyAny>>> {
+    if !column.has(row) {
+        return Ok(None);
+    }
+    let number = match &column.values {
+        Values::Int64(values) => return values.get(row).map(|value| value.into_py_any(py)).transpose(),
+        Values::Float64(values) => return values.get(row).map(|value| value.into_py_any(py)).transpose(),
+        Values::Text(text) => return text.get(row).map(|value| value.into_py_any(py)).transpose(),
+        Values::UInt8(values) => values.get(row).map(|&value| u32::from(value)),
+        Values::UInt16(values) => values.get(row).map(|&value| u32::from(value)),
+        Values::UInt32(values) => values.get(row).copied(),
+    };
+    let Some(number) = number else { return Ok(None) };
+    match &field.words {
+        Some(words) => words.get(number as usize).map(|word| word.into_py_any(py)).transpose(),
+        None => number.into_py_any(py).map(Some),
+    }
+}
+
+/// Text as it stands in HTML, also between double quotes.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

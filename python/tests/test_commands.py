@@ -1,0 +1,83 @@
+"""The other commands: each gives what the command of the same name does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import fairground as fg
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAYER = ROOT / "scenarios/examples/hog-and-player.toml"
+SET = ROOT / "recordings/k6.1-press-8cpu/c_press24_120"
+
+
+def test_compare_finds_what_a_kernel_changes() -> None:
+    report = fg.compare(PLAYER, a="v5.19", b="v6.12", runs=8, metrics=["wakeup_latency_us.p99"])
+    assert report.command == "compare" and report.exit_code in (0, 1, 4)
+    assert "v6.12" in report.summary
+    assert len(report.tables["compare"]) == 1 and report.html().startswith("<!")
+    assert report._repr_html_().startswith("<iframe")
+
+
+def test_compare_of_two_recordings(tmp_path: Path) -> None:
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for seed, file in enumerate(files):
+        fg.run(PLAYER, seed=seed + 1, duration="2s").save(file)
+    report = fg.compare(files[0], files[1], tasks=["player"])
+    assert report.tables and report.summary
+
+
+def test_explain_says_why_a_task_was_late() -> None:
+    report = fg.explain(PLAYER, task="player", duration="1s")
+    assert "player" in report.summary and report.tables and report.document["command"] == "explain"
+    assert "<pre>" in report._repr_html_()
+    with pytest.raises(fg.InputError, match="playr"):
+        fg.explain(PLAYER, task="playr", duration="1s")
+
+
+def test_latency_of_a_scenario_and_of_its_trace_are_equal(tmp_path: Path) -> None:
+    made = fg.Scenario(duration="200ms", machine="smp-1", kernel="6.12").hog("hog").task("player", run="3ms", period="16ms")
+    fg.run(made).save(tmp_path / "a.csv")
+    of_run, of_trace = fg.latency(made), fg.latency(tmp_path / "a.csv")
+    first = list(of_run.tables)[0]
+    assert of_run.tables[first].to_dicts() == of_trace.tables[first].to_dicts()
+
+
+def test_conform_and_replay_of_a_recorded_set() -> None:
+    report = fg.conform(SET)
+    assert report.summary and report.tables and report.document["command"] == "conform"
+    result = fg.run(SET)
+    assert "expect" in " ".join(result.tables) and "figures" in result.document
+
+
+def test_advise_finds_a_limit() -> None:
+    report = fg.advise(ROOT / "scenarios/examples/service.toml", goals="p99=50ms", seeds=20)
+    assert report.exit_code in (0, 1, 4) and report.tables and report.document["command"] == "advise"
+
+
+def test_sweep_has_a_row_for_each_run_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text("duration = '20ms'\nworkload = [{ tasks = [{ name = 'a', hog = true, count = 3 }] }]\n")
+    (tmp_path / "sweep.toml").write_text("base = 'base.toml'\naxes = { profile = ['v5.19', 'v6.12'], machine = ['smp-1', 'smp-2'] }")
+    first = fg.sweep(tmp_path / "sweep.toml")
+    again = fg.sweep(tmp_path / "sweep.toml")
+    assert len(first.tables["sweep"]) == 4
+    assert first.tables["sweep"].to_dicts() == again.tables["sweep"].to_dicts()
+
+
+def test_lists_have_a_name_and_a_sentence() -> None:
+    for table in (fg.list_profiles(), fg.list_machines(), fg.list_features(), fg.list_reasons()):
+        assert all(row["name"] and row["sentence"] for row in table.to_dicts())
+    assert any(row["name"] == "v6.12" for row in fg.list_profiles().to_dicts())
+    assert len(fg.list_domains("smp-2", "v6.12")) > 0
+
+
+def test_the_block_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    for file in (ROOT / "README.md", ROOT / "python/README.md", ROOT / "docs/python.md"):
+        blocks = file.read_text().split("```python\n")[1:]
+        assert blocks, file
+        space: dict[str, object] = {}
+        for block in blocks:
+            exec(compile(block.split("```")[0], str(file), "exec"), space)
+    assert capsys.readouterr().out
