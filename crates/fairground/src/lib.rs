@@ -93,7 +93,8 @@
 //! std::fs::write(folder.join("sweep.toml"), axes)?;
 //! let sweep = Sweep::load(&folder.join("sweep.toml"))?;
 //! let swept = sweep.run(&SweepOptions::default(), fairground_scenario::Control::none())?;
-//! assert_eq!(swept.rows[3].point, ["v6.12", "smp-2"]);
+//! let point: Vec<String> = swept.rows[3].point.iter().map(ToString::to_string).collect();
+//! assert_eq!(point, ["v6.12", "smp-2"]);
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -10,6 +10,7 @@ FG_HAS := \
 	$(call fg-has,BASE_SLICE,kernel/sched/sched.h,sysctl_sched_base_slice) \
 	$(call fg-has,BURST,kernel/sched/sched.h,burst;) \
 	$(call fg-has,CGROUP_FORK,include/linux/sched/task.h,sched_cgroup_fork) \
+	$(call fg-has,CLUSTERS,include/linux/sched/topology.h,cpu_cluster_flags) \
 	$(call fg-has,CPUFREQ_PRESSURE,include/linux/cpufreq.h,DECLARE_PER_CPU.unsigned long. cpufreq_pressure) \
 	$(call fg-has,DEADLINE,include/linux/sched.h,vlag;) \
 	$(call fg-has,DELAYED,include/linux/sched.h,sched_delayed;) \

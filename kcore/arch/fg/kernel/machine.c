@@ -124,7 +124,7 @@ static struct sched_domain_topology_level fg_levels[] = {
 #ifdef CONFIG_SCHED_SMT
 	FG_LEVEL(tl_smt_mask, cpu_smt_mask, cpu_smt_flags, SMT),
 #endif
-#ifdef CONFIG_SCHED_CLUSTER
+#if defined(CONFIG_SCHED_CLUSTER) && defined(FG_HAS_CLUSTERS)
 	FG_LEVEL(tl_cls_mask, cpu_clustergroup_mask, cpu_cluster_flags, CLS),
 #endif
 #ifdef CONFIG_SCHED_MC

@@ -86,6 +86,17 @@ mod tests {
         }
     }
 
+    /// The tenth point in all dimensions, and the 256th, in sixteenths and in 256ths, as scipy.stats.qmc.Sobol 1.17.1 has them unscrambled.
+    #[test]
+    fn all_dimensions_are_those_of_another_library() {
+        let tenth = [11, 13, 7, 15, 1, 13, 15, 7, 7, 13, 3, 9, 7, 7, 5, 7, 5, 5, 7, 13];
+        let last = [1, 255, 197, 147, 157, 251, 227, 45, 113, 91, 35, 43, 51, 163, 157, 133, 103, 109, 187, 65];
+        for (dimension, (tenth, last)) in tenth.into_iter().zip(last).enumerate() {
+            let column = coordinates(dimension, 256);
+            assert_eq!((column[9] * 16.0, column[255] * 256.0), (f64::from(tenth), f64::from(last)), "{dimension}");
+        }
+    }
+
     #[test]
     fn every_dimension_has_one_point_in_each_of_many_equal_parts() {
         for dimension in 0..MAX_DIMENSIONS {
