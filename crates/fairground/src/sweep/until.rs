@@ -163,8 +163,8 @@ mod tests {
                 let (low, high) = interval_at_end(&values, most).unwrap();
                 missed += usize::from(!(low..=high).contains(&median));
             }
-            // At most 5 %; by chance three standard deviations more.
-            assert!(missed * 1000 <= studies * 65, "{percent}: {missed} of {studies}");
+            // The draws are always the same ones, so there is no room for chance. With 5 % at each look it is 6.5 %.
+            assert!(missed * 20 <= studies, "{percent}: {missed} of {studies}");
             assert!(early > 0, "{percent}");
         }
     }

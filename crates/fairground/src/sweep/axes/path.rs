@@ -29,26 +29,8 @@ pub(crate) fn set(scenario: &mut Table, path: &str, value: &AxisValue) -> Result
     }
 }
 
-/// Keys of `[[workload]]` that are no arguments.
-const OF_WORKLOAD: [&str; 17] = [
-    "name",
-    "args",
-    "rtapp",
-    "rtapp_text",
-    "recorded",
-    "recorded_text",
-    "replay",
-    "replay_digest",
-    "housekeeping",
-    "tasks",
-    "pipes",
-    "words",
-    "pools",
-    "locks",
-    "hung_task_timeout",
-    "group",
-    "session",
-];
+/// Keys of a workload of the list that are no arguments of it.
+const BESIDE_ARGS: [&str; 4] = ["name", "args", "group", "session"];
 
 /// Sets a key of the table that is called `inside`.
 fn put(table: &mut dyn TableLike, segments: &[&str], inside: &str, value: &AxisValue) -> Result<(), Wrong> {
@@ -59,7 +41,7 @@ fn put(table: &mut dyn TableLike, segments: &[&str], inside: &str, value: &AxisV
         table.insert(file, Item::Value(value.toml()));
         return Ok(());
     }
-    let is_argument = inside == "[[workload]]" && table.contains_key("name") && !OF_WORKLOAD.contains(&segments[0]);
+    let is_argument = inside == "[[workload]]" && table.contains_key("name") && !BESIDE_ARGS.contains(&segments[0]);
     if is_argument {
         return put(table, &[&["args"], segments].concat(), "", value);
     }
