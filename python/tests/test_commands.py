@@ -57,6 +57,23 @@ def test_advise_finds_a_limit() -> None:
     assert report.exit_code in (0, 1, 4) and report.tables and report.document["command"] == "advise"
 
 
+def test_a_sweep_is_a_file_a_text_or_a_dictionary(tmp_path: Path) -> None:
+    base = fg.Scenario(duration="50ms", machine="smp-2", kernel="v6.12").hog("hog", count=2)
+    (tmp_path / "base.toml").write_text(base.to_toml())
+    (tmp_path / "sweep.toml").write_text("base = 'base.toml'\n[axes]\n'workload.0.tasks.hog.count' = [1, 2, 3]\n")
+    axes = {"workload.0.tasks.hog.count": [1, 2, 3]}
+    rows = [
+        fg.sweep(tmp_path / "sweep.toml", journal=tmp_path / "journal").tables["sweep"].to_dicts(),
+        fg.sweep({"axes": axes}, base=base).tables["sweep"].to_dicts(),
+        fg.sweep({"axes": axes, "base": base.to_dict()}).tables["sweep"].to_dicts(),
+        fg.sweep("[axes]\n'workload.0.tasks.hog.count' = [1, 2, 3]\n", base=tmp_path / "base.toml").tables["sweep"].to_dicts(),
+    ]
+    assert all(other == rows[0] for other in rows)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["base.toml", "journal", "sweep.toml"]
+    with pytest.raises(fg.InputError, match="Did you mean `hog`|no entry `hgo`"):
+        fg.sweep({"axes": {"workload.0.tasks.hgo.count": [1]}}, base=base)
+
+
 def test_sweep_has_a_row_for_each_run_and_goes_on_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text("duration = '20ms'\nworkload = [{ tasks = [{ name = 'a', hog = true, count = 3 }] }]\n")
     (tmp_path / "sweep.toml").write_text("base = 'base.toml'\naxes = { profile = ['v5.19', 'v6.12'], machine = ['smp-1', 'smp-2'] }")

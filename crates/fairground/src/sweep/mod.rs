@@ -99,6 +99,7 @@ impl Swept {
 /// A sweep file with its base scenario, checked.
 pub struct Sweep {
     name: String,
+    text: String,
     spec: SweepSpec,
     base: Base,
     input_digest: u128,
@@ -108,26 +109,29 @@ pub struct Sweep {
 }
 
 /// What is done of a sweep, and a journal open for the rest.
-pub struct Begun<'s> {
+pub struct Begun {
     /// Rows that are finished, by number.
     pub finished: Vec<Row>,
     /// The numbers of all others.
     pub open: Vec<usize>,
     journal: Option<Journal>,
-    sweep: &'s Sweep,
 }
 
-impl Begun<'_> {
-    /// Notes a row in the journal, if there is one.
+impl Begun {
+    /// Notes a row in the journal, if there is one. Runs that were not made, since the scenario is wrong or the seeds were enough, are
+    /// not noted.
     pub fn note(&self, row: &Row) -> Result<(), Error> {
-        self.journal.as_ref().map_or(Ok(()), |journal| journal.append(row))
+        match &self.journal {
+            Some(journal) if !row.scenario_digest.is_empty() => journal.append(row),
+            _ => Ok(()),
+        }
     }
     /// Puts the finished rows and these together.
-    pub fn assemble(self, rows: Vec<Row>) -> Result<Swept, Error> {
+    pub fn assemble(self, sweep: &Sweep, rows: Vec<Row>) -> Result<Swept, Error> {
         let (resumed, foreign) = (self.finished.len(), self.journal.as_ref().map_or(0, |journal| journal.foreign));
         let mut all = self.finished;
         all.extend(rows);
-        Ok(Swept { resumed, foreign, ..self.sweep.assemble(all)? })
+        Ok(Swept { resumed, foreign, ..sweep.assemble(all)? })
     }
 }
 
@@ -168,11 +172,19 @@ impl Sweep {
         base.name_prices(&spec);
         base::check(&base, &spec, &name, &text)?;
         let (input_digest, base_digest) = (digest_of(&text), digest_of(&base.source.text));
-        Ok(Sweep { name, spec, base, input_digest, base_digest, journal, shapes: Shapes::default() })
+        Ok(Sweep { name, text, spec, base, input_digest, base_digest, journal, shapes: Shapes::default() })
     }
     /// The sweep file and its base as inputs of documents.
     pub fn inputs(&self) -> Vec<Input> {
         vec![Input::new(&self.name, self.input_digest), Input::new(&self.base.source.name, self.base_digest)]
+    }
+    /// All that another process needs to make the same runs, but for `until` and `seeds_apart` of the caller. Files that the base names, such as a
+    /// machine or a trace, are not in it: they are read where the runs are made, by the same paths.
+    pub fn carried(&self) -> SweepText {
+        let is_inline = self.base.source.name == self.name;
+        let folder = std::path::absolute(&self.base.folder).unwrap_or_else(|_| self.base.folder.clone());
+        let base = if is_inline { None } else { Some(self.base.source.clone()) };
+        SweepText { name: self.name.clone(), text: self.text.clone(), folder, base, journal: None }
     }
     /// What the sweep file says.
     pub fn spec(&self) -> &SweepSpec {
@@ -219,7 +231,7 @@ impl Sweep {
         self.rows(numbers, threads, &how, control)
     }
     /// Reads the journal: which rows are finished, and which runs are open. Nothing is run.
-    pub fn begin(&self, options: &SweepOptions) -> Result<Begun<'_>, Error> {
+    pub fn begin(&self, options: &SweepOptions) -> Result<Begun, Error> {
         let (journal, finished) = self.open(options)?;
         let (mut done, mut open) = (Vec::new(), Vec::new());
         for group in self.groups(&(0..self.runs())) {
@@ -241,7 +253,7 @@ impl Sweep {
                 open.extend(group);
             }
         }
-        Ok(Begun { finished: done, open, journal, sweep: self })
+        Ok(Begun { finished: done, open, journal })
     }
     /// Puts rows together, in any order. Runs without a row are missing; two rows of one run are refused.
     pub fn assemble(&self, mut rows: Vec<Row>) -> Result<Swept, Error> {

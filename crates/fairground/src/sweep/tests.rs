@@ -102,7 +102,7 @@ fn parts_made_anywhere_in_any_order_and_sent_as_text_give_the_same_bytes() {
             let mut rows = Vec::new();
             for start in (0..sweep.runs()).step_by(step).rev() {
                 // Another process has read the same text.
-                let worker = sweep_of(&format!("{more}{MANY}")).unwrap();
+                let worker = Sweep::parse(sweep.carried()).unwrap();
                 let made = worker.run_points(start..start + step, threads, Control::none()).unwrap();
                 rows.extend(made.iter().map(|row| sweep.row_of_line(&worker.line_of(row)).unwrap()));
             }
@@ -129,7 +129,7 @@ fn a_journal_begun_in_one_way_is_finished_in_another() {
         for number in begun.open.clone() {
             rest.extend(sweep.run_points(number..number + 1, 1, Control::none()).unwrap());
         }
-        let there = begun.assemble(rest).unwrap();
+        let there = begun.assemble(&sweep, rest).unwrap();
         let here = sweep.run(&again, Control::none()).unwrap();
         assert!(here.resumed >= 7);
         assert_eq!(files(&sweep, &there), files(&sweep, &here));

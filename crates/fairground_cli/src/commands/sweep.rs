@@ -6,8 +6,13 @@ use crate::progress::Bar;
 use crate::show::{self, tell};
 use fairground::output::{ResultFiles, ResultKind};
 use fairground::sweep::{Sweep, SweepOptions, sweep_document, sweep_file, sweep_summary, sweep_table};
+use fairground_scenario::guard::VERSION;
+use fairground_scenario::text_file::is_stdin;
 use fairground_scenario::{Control, Error};
+use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 /// Run every combination of a sweep file.
 #[derive(clap::Args)]
@@ -23,6 +28,9 @@ pub(crate) struct Args {
     /// Where runs are made
     #[arg(long, value_enum, default_value_t = Engine::Local)]
     engine: Engine,
+    /// With `--engine ray`: the cluster, such as `10.0.0.1:6379`, `ray://head:10001` or `auto`; left out, one on this host alone
+    #[arg(long, value_name = "ADDRESS")]
+    address: Option<String>,
     /// Where finished runs are noted; beside the sweep file if left out
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
@@ -43,6 +51,8 @@ const KINDS: [ResultKind; 4] = [ResultKind::Csv, ResultKind::Json, ResultKind::P
 enum Engine {
     /// Threads of this host
     Local,
+    /// Workers of a Ray cluster, through the Python package
+    Ray,
 }
 
 /// Examples of the help.
@@ -51,10 +61,14 @@ pub(crate) const EXAMPLES: &[Example] = &[
     ("sweep scenarios/sweeps/latency.toml -o latency.csv --fresh", "anew, with all figures in a file"),
     ("sweep scenarios/sweeps/quota.toml -o quota.html", "a service against its quota, with charts"),
     ("sweep scenarios/sweeps/quota.toml --until 5%", "fewer seeds where the interval is narrow already"),
+    ("sweep scenarios/sweeps/quota.toml --engine ray --address 10.0.0.1:6379", "on the hosts of a Ray cluster"),
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
-    let Engine::Local = args.engine;
+    let is_local = matches!(args.engine, Engine::Local);
+    if is_local && args.address.is_some() {
+        return Err(Error::one("--address", "the local engine has no address", "Say `--engine ray` too."));
+    }
     let mut sweep = Sweep::load(&args.sweep)?;
     if args.seeds_apart {
         sweep.set_seeds_apart();
@@ -63,8 +77,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         sweep.set_until(width)?;
     }
     let files = ResultFiles::open(&args.output, "sweep", &KINDS)?;
+    // Ray's workers fill the journal, and all runs are found there.
+    let fresh = args.fresh && is_local;
+    if !is_local {
+        by_ray(args)?;
+    }
     let bar = Bar::new("sweeping");
-    let options = SweepOptions { threads: args.threads, fresh: args.fresh, journal: args.journal.clone() };
+    let options = SweepOptions { threads: args.threads, fresh, journal: args.journal.clone() };
     let swept = sweep.run(&options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let swept = swept?;
@@ -88,4 +107,55 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(swept.exit_code())
+}
+
+/// What makes a Python with the package and Ray.
+const INSTALL: &str =
+    "Install Python 3.10 or newer and, from a checkout, `pip install './python[ray]'`; `python3` must be that one.";
+
+/// Has the runs made by Ray's workers, through the Python package of the same version.
+fn by_ray(args: &Args) -> Result<(), Error> {
+    if is_stdin(&args.sweep) {
+        return Err(Error::one("--engine ray", "a sweep from stdin", "Write it to a file."));
+    }
+    let asked = ["-c", "import fairground, ray; print(fairground.__version__)"];
+    let found = match Command::new("python3").args(asked).stdin(Stdio::null()).output() {
+        Ok(found) => found,
+        Err(cause) if cause.kind() == ErrorKind::NotFound => {
+            return Err(Error::one("--engine ray", "there is no `python3`", INSTALL));
+        }
+        Err(cause) => return Err(Error::World { what: "cannot start python3".to_string(), cause }),
+    };
+    let said = String::from_utf8_lossy(if found.status.success() { &found.stdout } else { &found.stderr }).trim().to_string();
+    if !found.status.success() {
+        let last = said.lines().next_back().unwrap_or("it said nothing");
+        return Err(Error::one("--engine ray", format!("python3 lacks what is needed: {last}"), INSTALL));
+    }
+    if said != VERSION {
+        let message = format!("the Python package is of fairground {said}, and this is {VERSION}");
+        return Err(Error::one("--engine ray", message, "Install the package of the same checkout."));
+    }
+    let mut command = Command::new("python3");
+    command.args(["-m", "fairground._ray"]).arg(&args.sweep).stdin(Stdio::null());
+    let journal = args.journal.as_ref().map(|path| path.as_os_str());
+    let words = [
+        ("--address", args.address.as_deref().map(OsStr::new)),
+        ("--journal", journal),
+        ("--until", args.until.as_deref().map(OsStr::new)),
+    ];
+    for (flag, value) in words {
+        command.args(value.map(|value| [OsStr::new(flag), value]).into_iter().flatten());
+    }
+    if args.fresh {
+        command.arg("--fresh");
+    }
+    let status = command.status().map_err(|cause| Error::World { what: "cannot start python3".to_string(), cause })?;
+    match status.success() {
+        true => Ok(()),
+        // It has said why.
+        false => Err(Error::World {
+            what: "the sweep on Ray".to_string(),
+            cause: std::io::Error::other(format!("it ended with {status}")),
+        }),
+    }
 }
