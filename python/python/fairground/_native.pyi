@@ -6,6 +6,7 @@ __all__ = [
     "Metric",
     "Report",
     "RunResult",
+    "SweepPlan",
     "Table",
     "__VERSION__",
     "advise",
@@ -17,7 +18,6 @@ __all__ = [
     "listed",
     "replay",
     "run",
-    "sweep",
     "written",
 ]
 

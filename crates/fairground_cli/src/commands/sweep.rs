@@ -13,6 +13,8 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Run every combination of a sweep file.
 #[derive(clap::Args)]
@@ -65,6 +67,7 @@ pub(crate) const EXAMPLES: &[Example] = &[
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let stop = interrupt::flag();
     let is_local = matches!(args.engine, Engine::Local);
     if is_local && args.address.is_some() {
         return Err(Error::one("--address", "the local engine has no address", "Say `--engine ray` too."));
@@ -80,11 +83,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     // Ray's workers fill the journal, and all runs are found there.
     let fresh = args.fresh && is_local;
     if !is_local {
-        by_ray(args)?;
+        by_ray(args, stop)?;
     }
     let bar = Bar::new("sweeping");
     let options = SweepOptions { threads: args.threads, fresh, journal: args.journal.clone() };
-    let swept = sweep.run(&options, Control::new(interrupt::flag(), &bar));
+    let swept = sweep.run(&options, Control::new(stop, &bar));
     bar.finish();
     let swept = swept?;
     let document = sweep_document(&swept, &sweep.inputs());
@@ -113,8 +116,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
 const INSTALL: &str =
     "Install Python 3.10 or newer and, from a checkout, `pip install './python[ray]'`; `python3` must be that one.";
 
+/// Between two looks at the program that makes the runs, which may go on for so many of them when it is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+const PATIENCE: u32 = 15;
+
 /// Has the runs made by Ray's workers, through the Python package of the same version.
-fn by_ray(args: &Args) -> Result<(), Error> {
+fn by_ray(args: &Args, stop: &AtomicBool) -> Result<(), Error> {
     if is_stdin(&args.sweep) {
         return Err(Error::one("--engine ray", "a sweep from stdin", "Write it to a file."));
     }
@@ -149,13 +156,25 @@ fn by_ray(args: &Args) -> Result<(), Error> {
     if args.fresh {
         command.arg("--fresh");
     }
-    let status = command.status().map_err(|cause| Error::World { what: "cannot start python3".to_string(), cause })?;
-    match status.success() {
-        true => Ok(()),
-        // It has said why.
-        false => Err(Error::World {
-            what: "the sweep on Ray".to_string(),
-            cause: std::io::Error::other(format!("it ended with {status}")),
-        }),
+    let cannot = |cause| Error::World { what: "cannot start python3".to_string(), cause };
+    let mut child = command.spawn().map_err(cannot)?;
+    let mut asked_to_stop = 0;
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(cannot)? {
+            break status;
+        }
+        // It has had Ctrl-C, too. What it noted in the journal is kept, however it ends.
+        if stop.load(Ordering::Relaxed) {
+            asked_to_stop += 1;
+            if asked_to_stop == PATIENCE {
+                child.kill().map_err(cannot)?;
+            }
+        }
+        std::thread::sleep(LOOK);
+    };
+    if status.success() || asked_to_stop > 0 {
+        return Ok(());
     }
+    // It has said why.
+    Err(Error::World { what: "the sweep on Ray".to_string(), cause: std::io::Error::other(format!("it ended with {status}")) })
 }
