@@ -55,7 +55,7 @@ def workers() -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and b"ray::_batch" in (entry / "cmdline").read_bytes():
+            if entry.name.isdigit() and b"ray::fairground" in (entry / "cmdline").read_bytes():
                 found.append(int(entry.name))
         except OSError:
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -52,7 +53,7 @@ def workers() -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                if b"ray::_batch" in (entry / "cmdline").read_bytes():
+                if b"ray::fairground" in (entry / "cmdline").read_bytes():
                     found.append(int(entry.name))
             except OSError:
                 continue
@@ -150,6 +151,8 @@ def test_an_address_where_nobody_answers_is_told_soon(cluster: Any) -> None:
     begin = time.monotonic()
     with pytest.raises(fg.WorldError, match="no Ray cluster answers at 127.0.0.1:1:"):
         fg.sweep(SWEEP, engine="ray", address="127.0.0.1:1")
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(fg.WorldError, match="no Ray cluster answers at"):
+        fg.sweep(SWEEP, engine="ray", address=f"127.0.0.1:{silent.getsockname()[1]}")
     assert time.monotonic() - begin < 10
     with pytest.raises(fg.InputError, match="is no address"):
         fg.sweep(SWEEP, engine="ray", address="nowhere")

@@ -57,7 +57,7 @@ def _wrong(name: str, message: str, hint: str) -> InputError:
     return InputError([Mistake(name, None, None, message, hint)])
 
 
-def _text(name: str, value: object) -> object:
+def _text(name: str, value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         raise TypeError(f"{name} is a str, not {type(value).__name__}")
     return value

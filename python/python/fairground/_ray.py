@@ -34,32 +34,46 @@ RETRIES = 20
 """How often a batch is made again whose worker or node is lost."""
 REACH_S = 5.0
 """For so long the cluster's address is tried."""
+HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""What a client of HTTP/2 sends first, with a frame of no settings (RFC 9113, section 3.4)."""
+HTTP2_SETTINGS = b"\x04"
+"""The type of that frame, its fourth byte."""
 
 Carried = Any
-
-
-class _OtherVersion(Exception):
-    """A worker has another version of fairground."""
-
-    def __init__(self, host: str, version: str) -> None:
-        super().__init__(host, version)
-        self.host, self.version = host, version
 
 
 _plans: dict[str, SweepPlan] = {}
 """Of a worker: the plan that it made last, by the name of the object that it was made of."""
 
 
-def _batch(carried: Carried, name: str, version: str, first: int, end: int) -> tuple[float, str]:
-    """What a worker does: makes these runs. Returns how long it took in s, and the rows."""
-    if _native.__VERSION__ != version:
-        raise _OtherVersion(socket.gethostname(), _native.__VERSION__)
+def made(carried: Carried, name: str, first: int, end: int) -> tuple[float, str]:
+    """Of a worker: makes these runs. Returns how long it took in s, and the rows."""
     if name not in _plans:
         _plans.clear()
         _plans[name] = SweepPlan.of_carried(carried)
     begin = time.monotonic()
     lines = _plans[name].lines(first, end)
     return time.monotonic() - begin, lines
+
+
+def _task() -> Callable[..., Any]:
+    """What is sent to workers. A function in a function is sent as code, so it runs also where another fairground is installed, or none."""
+
+    def batch(carried: Any, name: str, version: str, first: int, end: int) -> tuple[str, str] | tuple[float, str]:
+        """The worker's host and version, if that is another one; else the runs."""
+        from socket import gethostname
+
+        try:
+            from fairground import __version__ as found
+        except ImportError:
+            return gethostname(), "none"
+        if found != version:
+            return gethostname(), found
+        from fairground._ray import made
+
+        return made(carried, name, first, end)
+
+    return batch
 
 
 class _Batches:
@@ -104,7 +118,15 @@ def _check_address(address: str) -> None:
         hint = 'Write "HOST:PORT", "ray://HOST:PORT" or "auto".'
         raise InputError([Mistake("address", None, None, f"{address!r} is no address of a cluster", hint)])
     try:
-        socket.create_connection((host.strip("[]"), int(port)), REACH_S).close()
+        with socket.create_connection((host.strip("[]"), int(port)), REACH_S) as there:
+            # Ray speaks gRPC, so HTTP/2: whoever is alive answers the preface with settings. TLS would hide that.
+            if os.environ.get("RAY_USE_TLS", "0").lower() not in ("1", "true"):
+                there.settimeout(REACH_S / 2)
+                there.sendall(HTTP2_PREFACE)
+                if there.recv(9)[3:4] != HTTP2_SETTINGS:
+                    raise WorldError(None, f"no Ray cluster answers at {address}: what listens there is something else")
+    except WorldError:
+        raise
     except OSError as error:
         raise WorldError(error.errno, f"no Ray cluster answers at {address}: {error.strerror or error}") from error
 
@@ -149,7 +171,7 @@ def _make(ray: Any, plan: SweepPlan, numbers: Sequence[int], version: str, progr
     done, total = plan.runs - len(numbers), plan.runs
     try:
         carried = ray.put(plan.carried())
-        task = ray.remote(max_retries=RETRIES, num_cpus=1)(_batch)
+        task = ray.remote(max_retries=RETRIES, num_cpus=1)(_task()).options(name="fairground")
         while True:
             for first, end in itertools.islice(parts, max(0, IN_FLIGHT * cpus - len(under_way))):
                 under_way[task.remote(carried, carried.hex(), version, first, end)] = (first, end)
@@ -159,23 +181,27 @@ def _make(ray: Any, plan: SweepPlan, numbers: Sequence[int], version: str, progr
             for ref in ready:
                 first, end = under_way.pop(ref)
                 seconds, lines = ray.get(ref)
+                if isinstance(seconds, str):
+                    raise _other_version(seconds, lines, version)
                 batches.took(seconds, end - first)
                 done += plan.note(lines)
             if progress is not None:
                 progress(min(done, total), total)
     except ray.exceptions.RayError as error:
-        raise _told(ray, error, version) from error
+        raise _told(ray, error) from error
     finally:
         for ref in under_way:
             ray.cancel(ref, force=True)
 
 
-def _told(ray: Any, error: Exception, version: str) -> Exception:
+def _other_version(host: str, found: str, version: str) -> InputError:
+    message = f"the worker {host} has fairground {found}, and this is {version}"
+    return InputError([Mistake("engine", None, None, message, "Install the same version on all hosts of the cluster.")])
+
+
+def _told(ray: Any, error: Exception) -> Exception:
     """What a failure of Ray is to the caller. Runs that are finished stand in the journal."""
     cause = getattr(error, "cause", None)
-    if isinstance(cause, _OtherVersion):
-        message = f"the worker {cause.host} has fairground {cause.version}, and this is {version}"
-        return InputError([Mistake("engine", None, None, message, "Install the same version on all hosts of the cluster.")])
     if isinstance(cause, (InputError, WorldError)):
         return cause
     full = tuple(kind for kind in (getattr(ray.exceptions, name, None) for name in _FULL) if kind)
