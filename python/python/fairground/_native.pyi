@@ -182,6 +182,9 @@ class SweepPlan:
 
     @property
     def runs(self) -> int: ...
+    def scenario(self, number: int) -> str:
+        """The scenario of one run in its one fixed spelling: what the axes change stands in it."""
+
     def run(self, threads: int, journal: _Path | None, fresh: bool, progress: _Progress) -> Report: ...
     def begin(self, journal: _Path | None, fresh: bool) -> list[int]:
         """Opens the journal. Returns the numbers of the runs that are not finished."""

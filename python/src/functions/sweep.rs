@@ -11,7 +11,7 @@ use fairground::sweep::{
 };
 use fairground_scenario::text_file::{name_of, read_text};
 use fairground_scenario::{Error, Source};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -123,6 +123,14 @@ impl SweepPlan {
     #[getter]
     fn runs(&self) -> usize {
         self.sweep.runs()
+    }
+    /// The scenario of one run in its one fixed spelling: what the axes change stands in it.
+    fn scenario(&self, py: Python<'_>, number: usize) -> PyResult<String> {
+        if number >= self.sweep.runs() {
+            return Err(PyIndexError::new_err(format!("run {number} of {}", self.sweep.runs())));
+        }
+        let made = watched(py, None, |_| self.sweep.scenario(number).map(|scenario| scenario.canonical()))?;
+        raised(py, made, None)
     }
     /// Makes all runs here.
     fn run(
