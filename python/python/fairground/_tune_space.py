@@ -203,7 +203,7 @@ def _check_feature(text: str, name: str, feature: str, given: Any, place: str) -
     try:
         written(text, features=[feature])
     except InputError as error:
-        return [Mistake(place, None, name, row.message, row.hint) for row in error.mistakes]
+        return [Mistake(place, None, name, row.message.removeprefix("--feature: "), row.hint) for row in error.mistakes]
     return []
 
 
