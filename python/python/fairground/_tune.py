@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -21,6 +20,7 @@ from ._progress import Bar, Progress
 from ._scenario import ScenarioLike
 from ._tune_judge import Direction, dominates, is_clearly_worse, judge, median
 from ._tune_journal import Journal
+from ._tune_optuna import new_study, optuna
 from ._tune_result import Tuned
 from ._tune_space import Axis
 
@@ -91,25 +91,16 @@ class Study:
     """The search: asks the sampler, runs, stops what is clearly worse, tells."""
 
     def __init__(self, axes: Sequence[Axis], directions: Sequence[Direction], seeds: int, sampler_seed: int, prune: bool) -> None:
-        optuna = _optuna()
-        self._axes, self._directions, self._seeds = axes, directions, list(range(1, seeds + 1))
+        self.axes, self._directions, self.seeds = axes, directions, list(range(1, seeds + 1))
         self._looks = [at for at in dict.fromkeys(((seeds + 1) // 2, 3 * seeds // 4)) if prune and 0 < at < seeds]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            sampler = optuna.samplers.TPESampler(seed=sampler_seed, multivariate=len(axes) > 1)
-        before = optuna.logging.get_verbosity()
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        try:
-            self.optuna = optuna.create_study(directions=["minimize" if way == "min" else "maximize" for way in directions], sampler=sampler)
-        finally:
-            optuna.logging.set_verbosity(before)
+        self.optuna = new_study(directions, sampler_seed, multivariate=len(axes) > 1)
         self._distributions = {axis.name: _distribution(axis) for axis in axes}
         self.trials: list[Trial] = []
         self.exhausted = False
 
     def front(self) -> list[Trial]:
-        """Finished trials that no other one dominates."""
-        done = [trial for trial in self.trials if trial.state == "done"]
+        """Finished trials that no other one dominates; of equal ones the first."""
+        done = list({tuple(trial.medians): trial for trial in reversed(self.trials) if trial.state == "done"}.values())[::-1]
         return [each for each in done if not any(dominates(other.medians, each.medians, self._directions) for other in done)]
 
     def go(self, lab: Lab, budget: int, journal: Journal) -> None:
@@ -117,9 +108,9 @@ class Study:
         spent = self._try(Trial(0, None), lab, journal)
         seen: dict[str, Trial] = {}
         repeats = 0
-        while spent + len(self._seeds) <= budget:
+        while spent + len(self.seeds) <= budget:
             asked = self.optuna.ask(self._distributions)
-            values = {axis.name: axis.value(asked.params[axis.name]) for axis in self._axes}
+            values = {axis.name: axis.value(asked.params[axis.name]) for axis in self.axes}
             key = json.dumps(values)
             if key in seen:
                 repeats += 1
@@ -136,7 +127,7 @@ class Study:
     def _tell(self, asked: Any, trial: Trial) -> None:
         # A trial that was stopped is told with what its seeds gave so far: Optuna prunes with one objective only.
         if trial.state == "failed":
-            self.optuna.tell(asked, state=_optuna().trial.TrialState.FAIL)
+            self.optuna.tell(asked, state=optuna().trial.TrialState.FAIL)
         else:
             self.optuna.tell(asked, trial.medians)
 
@@ -149,33 +140,25 @@ class Study:
             return int(noted["runs"])
         references = [each.rows for each in self.front()]
         at = 0
-        for end in [*self._looks, len(self._seeds)]:
-            found = lab.measure(trial.values, self._seeds[at:end])
+        for end in [*self._looks, len(self.seeds)]:
+            found = lab.measure(trial.values, self.seeds[at:end])
             if isinstance(found, str):
                 trial.state, trial.why = "failed", found
                 break
             trial.rows += found
-            if end < len(self._seeds) and is_clearly_worse(trial.rows, references, self._directions, len(self._looks)):
+            if end < len(self.seeds) and is_clearly_worse(trial.rows, references, self._directions, len(self._looks)):
                 trial.state = "pruned"
                 break
             at = end
         self.trials.append(trial)
         # A trial that failed is charged for all its seeds, so that a space of failures ends.
-        runs = len(self._seeds) if trial.state == "failed" else len(trial.rows)
+        runs = len(self.seeds) if trial.state == "failed" else len(trial.rows)
         journal.note(trial.number, trial.values, {"rows": trial.rows, "state": trial.state, "why": trial.why, "runs": runs})
         return runs
 
 
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise ImportError("fairground.tune needs Optuna: pip install 'fairground[tune]', or pip install optuna") from error
-    return optuna
-
-
 def _distribution(axis: Axis) -> Any:
-    made = _optuna().distributions
+    made = optuna().distributions
     if axis.is_ordered:
         return made.IntDistribution(0, len(axis.choices) - 1)
     if axis.choices:
@@ -254,7 +237,7 @@ def tune(
     :raises InputError: with all mistakes, before anything runs; if the journal is of another study; if the default cannot be run.
     :raises ImportError: without Optuna.
     """
-    _optuna()
+    optuna()
     text = _tune_space.written(scenario)
     ways, mistakes = _read_objectives(objectives)
     axes = _tune_space.flat(space)
@@ -291,7 +274,7 @@ def tune(
     if mistakes:
         raise InputError(mistakes)
     # What decides the trials. The budget does not: a study may go on with a larger one.
-    decides = [_native.__VERSION__, _optuna().__version__, text, {key: _tune_space.toml(value) for key, value in axes.items()}, ways, seeds, sampler_seed, prune]
+    decides = [_native.__VERSION__, optuna().__version__, text, {key: _tune_space.toml(value) for key, value in axes.items()}, ways, seeds, sampler_seed, prune]
     notes = Journal(journal, sha256(json.dumps(decides).encode()).hexdigest()[:32])
     study = Study([each for each in read if isinstance(each, Axis)], list(ways.values()), seeds, sampler_seed, prune)
     with Bar(progress, "tuning") as bar:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _native, _tune_space
 from ._scenario import no_changes
 from ._tune_judge import Direction
+from ._tune_optuna import importances, optuna
 from ._tune_page import page
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class Tuned:
         ``pairs``, the medians ``default`` and ``winner``, ``effect`` (the median of the differences), ``effect_pct``, its interval
         ``low`` and ``high``, and ``verdict``: better, worse, no difference, undecided. Empty if the default won."""
         self.runs: int = runs
-        """Runs that were made now: of the search without those of the journal, and of the check."""
-        self.spared: int = sum(len(study._seeds) - len(trial.rows) for trial in study.trials if trial.state == "pruned")
+        """Runs of the search that were made now, without those that stood in the journal and without the check."""
+        self.spared: int = sum(len(study.seeds) - len(trial.rows) for trial in study.trials if trial.state == "pruned")
         """Runs that were not needed, since their trials were stopped."""
         self.importance: list[dict[str, Any]] = self._importance()
         """The share of each axis in reaching the best quarter of the trials, a row for each axis and objective: ``objective``,
@@ -56,7 +56,7 @@ class Tuned:
         return [self._row(trial) for trial in self._study.trials]
 
     def _row(self, trial: Trial) -> dict[str, Any]:
-        axes = {axis.name: (trial.values or {}).get(axis.name) for axis in self._study._axes}
+        axes = {axis.name: (trial.values or {}).get(axis.name) for axis in self._study.axes}
         medians = dict(zip(self._ways, trial.medians)) if trial.state != "failed" else dict.fromkeys(self._ways)
         head = {"trial": trial.number, "state": trial.state, "runs": len(trial.rows), "front": trial.number in self._front, "why": trial.why}
         return head | axes | medians
@@ -91,7 +91,7 @@ class Tuned:
         """The answer first: whether the winner is better than the default, with intervals; then how it was found."""
         states = [trial.state for trial in self._study.trials]
         settings = ", ".join(f"{name} = {value}" for name, value in self.best.items()) or "the default settings"
-        counts = f"{len(states)} trials of up to {len(self._study._seeds)} seeds, {states.count('pruned')} stopped early"
+        counts = f"{len(states)} trials of up to {len(self._study.seeds)} seeds, {states.count('pruned')} stopped early"
         counts += f" ({self.spared} runs spared), {states.count('failed')} failed; {len(self._front)} on the front"
         lines = [self._answer(), f"winner      {settings}", f"search      {counts}"]
         if self._study.exhausted:
@@ -135,26 +135,17 @@ class Tuned:
         return f"{row['where']}: {metric} {row['verdict']}: {sides}; difference {figure(metric, row['effect'], sign=True)}, interval {ends}"
 
     def _importance(self) -> list[dict[str, Any]]:
-        import optuna
-
-        done = [trial for trial in self._study.optuna.trials if trial.state == optuna.trial.TrialState.COMPLETE]
+        complete = optuna().trial.TrialState.COMPLETE
+        done = [trial for trial in self._study.optuna.trials if trial.state == complete]
         if len(done) < _LEAST_TRIALS:
             return []
         found = []
-        for place, metric in enumerate(self._ways):
+        for place, (metric, way) in enumerate(self._ways.items()):
             values = [trial.values[place] for trial in done]
-            shares = {axis.name: 0.0 for axis in self._study._axes}
+            shares = {axis.name: 0.0 for axis in self._study.axes}
             if min(values) < max(values):
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    way = 1 if self._ways[metric] == "min" else -1
-                    single = optuna.create_study(direction="minimize", sampler=optuna.samplers.RandomSampler(seed=0))
-                    for trial in done:
-                        made = optuna.trial.create_trial(params=trial.params, distributions=trial.distributions, value=way * trial.values[place])
-                        single.add_trial(made)
-                    judge = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.25)
-                    shares |= optuna.importance.get_param_importances(single, evaluator=judge)
-            rows = [{"objective": metric, "axis": name, "share": float(share)} for name, share in shares.items()]
+                shares |= importances(done, values, way)
+            rows = [{"objective": metric, "axis": name, "share": share} for name, share in shares.items()]
             found += sorted(rows, key=lambda row: -float(str(row["share"])))
         return found
 

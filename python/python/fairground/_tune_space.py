@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -96,6 +96,11 @@ def _number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def _size(value: Any) -> Any:
+    """A number, or a length of time in ns; None of anything else."""
+    return value if _number(value) else _length_ns(value)
+
+
 def read_axis(name: str, given: Any) -> Axis | Mistake:
     """The axis of a value that the sweep's own check let through."""
 
@@ -107,7 +112,9 @@ def read_axis(name: str, given: Any) -> Axis | Mistake:
     if not isinstance(given, Mapping):
         choices = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
         return Axis(name, choices=tuple(dict.fromkeys(choices)) if len({type(each) for each in choices}) == 1 else choices)
-    low, high, step = given.get("from"), given.get("to"), given.get("step")
+    low: Any = given.get("from")
+    high: Any = given.get("to")
+    step: Any = given.get("step")
     log = given.get("log") is True or given.get("scale") == "log"
     is_time = isinstance(low, str)
     if is_time:
@@ -155,8 +162,8 @@ def _as_swept(given: Any) -> Any:
     ends = {key: given[key] for key in ("from", "to", "step") if key in given}
     if given.get("log") is True or "scale" in given:
         ends["scale"] = given.get("scale", "log")
-    low, high, step = (_length_ns(given.get(key)) if isinstance(given.get(key), str) else given.get(key) for key in ("from", "to", "step"))
-    many = step is not None and _number(low) and _number(high) and _number(step) and 0 < step * 1000 < high - low
+    low, high, step = (_size(given.get(key)) for key in ("from", "to", "step"))
+    many = step is not None and low is not None and high is not None and 0 < step * 1000 < high - low
     if "step" not in ends or many:
         ends = {key: value for key, value in ends.items() if key != "step"} | {"count": 2}
     return ends
@@ -258,11 +265,11 @@ def applied(text: str, values: Mapping[str, Any]) -> Any:
 
 
 def _with_paths(text: str, paths: Mapping[str, Any]) -> dict[str, Any]:
-    if sys.version_info < (3, 11):
-        raise RuntimeError("setting a key of a workload, group or machine in the text of a scenario needs Python 3.11 or newer")
-    import tomllib
-
-    table = tomllib.loads(text)
+    try:
+        toml_reader = import_module("tomllib")
+    except ImportError as error:
+        raise RuntimeError("setting a key of a workload, group or machine in the text of a scenario needs Python 3.11 or newer") from error
+    table: dict[str, Any] = toml_reader.loads(text)
     for name, value in paths.items():
         first, *rest = name.split(".")
         first = {"groups": "group", "workloads": "workload"}.get(first, first)
