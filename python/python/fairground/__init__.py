@@ -31,12 +31,15 @@ from ._native import __VERSION__ as __version__
 from ._native import Metric, Report, RunResult, Table
 from ._progress import Progress
 from ._scenario import Scenario, ScenarioLike, Time
+from ._tune import Objectives, tune
+from ._tune_result import Tuned
 
 __all__ = [
     "BrokenInvariant",
     "InputError",
     "Metric",
     "Mistake",
+    "Objectives",
     "Progress",
     "Report",
     "RunResult",
@@ -44,6 +47,7 @@ __all__ = [
     "ScenarioLike",
     "Table",
     "Time",
+    "Tuned",
     "WorldError",
     "__version__",
     "advise",
@@ -65,4 +69,5 @@ __all__ = [
     "replay",
     "run",
     "sweep",
+    "tune",
 ]
