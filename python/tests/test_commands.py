@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import fairground as fg
+from fairground import _native
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAYER = ROOT / "scenarios/examples/hog-and-player.toml"
@@ -72,6 +73,17 @@ def test_a_sweep_is_a_file_a_text_or_a_dictionary(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["base.toml", "journal", "sweep.toml"]
     with pytest.raises(fg.InputError, match="Did you mean `hog`|no entry `hgo`"):
         fg.sweep({"axes": {"workload.0.tasks.hgo.count": [1]}}, base=base)
+
+
+def test_the_scenario_of_a_run_of_a_sweep_has_the_digest_of_its_row() -> None:
+    base = fg.Scenario(duration="50ms", machine="smp-2", kernel="v6.12").hog("hog", count=3).task("a", run="1ms", period="4ms").to_toml()
+    axes = "[axes]\n'workload.0.tasks.a.nice' = [0, 5]\n'profile.tunables.base_slice_ns' = ['1ms', '4ms']\nseed = [7]\n"
+    plan = _native.SweepPlan(axes, base, None, True)
+    rows = fg.sweep(axes, base=base, seeds_apart=True).tables["sweep"].to_dicts()
+    digests = [fg.run(plan.scenario(number)).digest for number in range(plan.runs)]
+    assert digests == [row["digest"] for row in rows] and len(set(digests)) == 4
+    with pytest.raises(IndexError, match="run 4 of 4"):
+        plan.scenario(4)
 
 
 def test_sweep_has_a_row_for_each_run_and_goes_on_where_it_was(tmp_path: Path) -> None:
