@@ -53,12 +53,12 @@ class Lab:
         self._text, self._metrics, self._threads, self._bar, self._total = text, list(metrics), threads, bar, total
         self.runs = 0
 
-    def measure(self, values: Mapping[str, Any] | None, seeds: Sequence[int]) -> list[list[float]] | str:
-        """The objectives of each seed, or what went wrong: a sweep of one point."""
-        base, axes = _tune_space.parted(self._text, values or {})
+    def measure(self, values: Mapping[str, Any] | None, seeds: Sequence[int], text: str | None = None) -> list[list[float]] | str:
+        """The objectives of each seed, or what went wrong: a sweep of one point, of this scenario or of another one's text."""
+        base, axes = _tune_space.parted(text or self._text, values or {})
         try:
-            text = _tune_space.sweep_text(axes, seeds, self._metrics)
-            rows = sweep(text, base=base, threads=self._threads, progress=False).tables["sweep"].to_dicts()
+            plan = _tune_space.sweep_text(axes, seeds, self._metrics)
+            rows = sweep(plan, base=base, threads=self._threads, progress=False).tables["sweep"].to_dicts()
         except InputError as error:
             return str(error.mistakes[0].message)
         self.runs += len(seeds)
@@ -270,11 +270,14 @@ def tune(
         if default.state == "failed":
             raise InputError([Mistake("scenario", None, None, f"the default settings cannot be run: {default.why}", "Mend the scenario first.")])
         best = _winner(study, list(ways.values()), worth_pct)
-        checked = []
-        if best.number != 0 and check:
+    checked, runs = [], lab.runs
+    if best.number != 0 and check:
+        with Bar(progress, "checking") as bar:
+            checker = Lab(text, list(ways), threads, bar, 2 * check * len(places))
             for place, base in places:
-                checked += _check(Lab(base, list(ways), threads, bar, budget), place, best.values or {}, ways, check, worth_pct)
-    return Tuned(study, text, ways, best, checked, lab.runs)
+                checked += _check(checker, place, base, best.values or {}, ways, check, worth_pct)
+        runs += checker.runs
+    return Tuned(study, text, ways, best, checked, runs)
 
 
 def _winner(study: Study, directions: Sequence[Direction], worth_pct: float) -> Trial:
@@ -290,9 +293,12 @@ def _winner(study: Study, directions: Sequence[Direction], worth_pct: float) -> 
     return min(able, key=lambda trial: ([sign * value for sign, value in zip(signs, trial.medians)], trial.number))
 
 
-def _check(lab: Lab, place: str, values: Mapping[str, Any], ways: Mapping[str, Direction], pairs: int, worth_pct: float) -> list[dict[str, Any]]:
+def _check(
+    lab: Lab, place: str, text: str, values: Mapping[str, Any], ways: Mapping[str, Direction], pairs: int, worth_pct: float
+) -> list[dict[str, Any]]:
+    """The verdicts of the winner against the default at one place, over seeds that the search did not see."""
     seeds = range(_FRESH_SEED, _FRESH_SEED + pairs)
-    default, winner = lab.measure(None, seeds), lab.measure(values, seeds)
+    default, winner = lab.measure(None, seeds, text), lab.measure(values, seeds, text)
     found = []
     for number, (metric, way) in enumerate(ways.items()):
         row = {"where": place, "objective": metric, "pairs": pairs}
