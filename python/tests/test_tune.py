@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 import subprocess
 import sys
@@ -24,7 +25,7 @@ IDLE = "profile.tunables.sched_rt_runtime_us"
 
 def noisy() -> fg.Scenario:
     steps = ["run 1ms..3ms", "sleep 3ms..9ms"]
-    return fg.Scenario(duration="300ms", machine="smp-2", kernel="v6.12").hog("hog", count=3).task("player", do=steps, count=2)
+    return fg.Scenario(duration="200ms", machine="smp-2", kernel="v6.12").hog("hog", count=3).task("player", do=steps, count=2)
 
 
 def tune(space: Any, objectives: Any = P99, budget: int = 240, **more: Any) -> fg.Tuned:
@@ -42,11 +43,11 @@ def swept(folder: Path, axes: str, seeds: int) -> list[dict[str, Any]]:
 
 
 def test_equal_arguments_give_an_equal_study() -> None:
-    first, second = (tune(PLANTED | {SLICE: {"from": "500us", "to": "10ms", "log": True}}, threads=threads) for threads in (1, 2))
+    first, second = (tune(PLANTED | {SLICE: {"from": "500us", "to": "10ms", "log": True}}, budget=180, threads=threads) for threads in (1, 2))
     assert first.trials == second.trials and first.check == second.check and first.summary == second.summary
     assert first._repr_html_() == second._repr_html_()
-    other = tune(PLANTED | {SLICE: {"from": "500us", "to": "10ms", "log": True}}, sampler_seed=2)
-    assert [row[NICE] for row in other.trials] != [row[NICE] for row in first.trials]
+    other = tune(PLANTED | {SLICE: {"from": "500us", "to": "10ms", "log": True}}, budget=64, check=0, sampler_seed=2)
+    assert [row[IDLE] for row in other.trials] != [row[IDLE] for row in first.trials[: len(other.trials)]]
     lengths = [row[SLICE] for row in first.trials[1:]]
     assert all(re.fullmatch(r"\d+ns", length) and 500_000 <= int(length[:-2]) <= 10_000_000 for length in lengths)
 
@@ -81,20 +82,42 @@ def test_what_matters_is_told_from_what_does_not_and_the_winner_is_near_the_best
     assert {row["verdict"] for row in found.check} == {"better"}
 
 
-def test_where_nothing_matters_no_gain_is_claimed() -> None:
-    # The phase of the first hog changes every run, and no run for the better.
-    for sampler_seed in range(3):
-        space = {"workload.0.tasks.hog.start": {"from": "1us", "to": "900us"}}
-        found = tune(space, "tasks.player-0.max_wait_ms", 160, sampler_seed=sampler_seed)
-        assert not found.gain and not found.summary.startswith("A gain"), found.summary
+class Dice:
+    """In place of a sweep: what each run gives is drawn anew, whatever the settings are."""
+
+    def __init__(self, file: Path, **_: Any) -> None:
+        axes = file.read_text().split("[axes]")[1]
+        seeds = re.search(r"seed\W+([0-9, ]+)", axes)
+        assert seeds is not None
+        drawn = ((int(seed), random.Random(axes.split('"seed"')[0] + seed)) for seed in seeds.group(1).split(", "))
+        self.rows = [{"seed": seed, "state": "done", P99: dice.lognormvariate(5, 1)} for seed, dice in drawn]
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        return {"sweep": self}
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        return self.rows
+
+
+def test_where_nothing_matters_no_gain_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(fg._tune, "sweep", Dice)
+        studies = 24
+        found = [tune({SLICE: {"from": 500_000 + study, "to": 10**7}}, budget=96, sampler_seed=study) for study in range(studies)]
+    # On the seeds of the search nearly every winner is better than the default: that is not what is asked.
+    assert sum(study.front[0][P99] < 0.9 * study.trials[0][P99] for study in found) > studies // 2
+    gains = sum(study.gain for study in found)
+    assert gains <= studies * judge.ERROR, gains
+    assert all(study.summary.startswith("No gain") for study in found if not study.gain and "A loss" not in study.summary)
     same = tune({IDLE: {"from": 500_000, "to": 950_000}}, budget=200, seeds=4)
     assert same.best == {} and same.check == [] and same.summary.startswith("No gain was shown")
     assert all(row["share"] == 0 for row in same.importance) and same.importance
 
 
 def test_trials_that_are_stopped_spare_runs_and_the_winner_stays() -> None:
-    stopped, full = (tune(PLANTED, prune=prune, check=0) for prune in (True, False))
-    assert stopped.spared > 40 and full.spared == 0
+    stopped, full = (tune(PLANTED, seeds=12, prune=prune, check=0) for prune in (True, False))
+    assert stopped.spared > 30 and full.spared == 0
     assert len(stopped.trials) > len(full.trials)
     assert stopped.front[0][P99] <= 1.02 * full.front[0][P99] and stopped.best[NICE] == full.best[NICE]
     assert sum(row["runs"] for row in stopped.trials) == stopped.runs <= 240
@@ -172,7 +195,7 @@ def test_all_mistakes_are_told_before_anything_runs(monkeypatch: pytest.MonkeyPa
 
 
 def test_settings_that_cannot_be_run_are_failed_trials() -> None:
-    found = tune({"workload.0.tasks.player.cpus": ["0", "0-1"], "machine.preset": ["smp-1", "smp-2"]}, budget=64, check=0)
+    found = tune({"workload.0.tasks.player.cpus": ["0", "1"], "machine.preset": ["smp-1", "smp-2"]}, budget=64, check=0)
     assert {row["state"] for row in found.trials} >= {"done", "failed"}
     assert all(bool(row["why"]) == (row["state"] == "failed") for row in found.trials)
 
