@@ -88,7 +88,7 @@ struct Long {
     /// What a row is.
     what: &'static str,
     /// The keys of the columns by which a row is among the worst; without any the first rows are.
-    by: &'static [&'static str],
+    by: Vec<String>,
     /// How many rows belong together.
     each: usize,
 }
@@ -101,12 +101,13 @@ impl Table {
     }
     /// Says that the table grows with what it is made of, and what a row is. People see the rows with the largest figures in the
     /// columns with these keys, or without keys the first ones ([`Layout`]); documents and files have all.
-    pub fn grows(&mut self, what: &'static str, by: &'static [&'static str]) {
+    pub fn grows(&mut self, what: &'static str, by: &[&str]) {
+        let by = by.iter().map(|key| key.to_string()).collect();
         self.long = Some(Long { what, by, each: 1 });
     }
     /// The same of a table in which so many rows stand for one thing, one below the other.
     pub fn grows_by(&mut self, each: usize, what: &'static str) {
-        self.long = Some(Long { what, by: &[], each });
+        self.long = Some(Long { what, by: Vec::new(), each });
     }
     /// Lines of text, which people read indented by two columns.
     pub fn of_lines(name: &str, title: impl Into<String>, lines: impl IntoIterator<Item = impl AsRef<str>>) -> Table {

@@ -77,7 +77,8 @@ impl Sched {
             Comes::Wakes => entity.wake(now, revises, server),
             Comes::Replenished => self.replenish_dl_entity(cx, se),
             Comes::Restored if entity.deadline < now => entity.setup_new(now),
-            Comes::Restored | Comes::Moved => {}
+            Comes::Restored => entity.came_back = true,
+            Comes::Moved => {}
         }
         if self.dl(se).throttled && self.start_dl_timer(cx, se) {
             return;
