@@ -23,24 +23,17 @@ pub(crate) struct Table {
 impl Table {
     /// A table of a report.
     pub(crate) fn of(table: &report::Table) -> Table {
-        let fields = table.columns().iter().enumerate().map(|(at, column)| {
-            let data = || table.rows().iter().filter_map(move |row| row.get(at)).map(|cell| &cell.data);
-            let kind = match column.align {
-                _ if data().any(Value::is_string) => Kind::Text,
-                Align::Left => Kind::Text,
-                Align::Right if data().all(|value| value.is_null() || value.as_i64().is_some()) => Kind::Int64,
-                Align::Right => Kind::Float64,
-            };
-            let mut valid = Bits::default();
-            data().for_each(|value| valid.push(!value.is_null()));
-            let values = match kind {
-                Kind::Int64 => Values::Int64(data().map(|value| value.as_i64().unwrap_or_default()).collect()),
-                Kind::Float64 => Values::Float64(data().map(|value| value.as_f64().unwrap_or_default()).collect()),
-                _ => Values::Text(data().map(text_of).collect::<Text>()),
-            };
-            (Field::new(column.key.clone(), kind), Column::some(values, valid))
-        });
-        let (fields, columns): (Vec<Field>, Vec<Column>) = fields.unzip();
+        let mut fields = Vec::new();
+        let mut columns = Vec::new();
+        for (at, column) in table.columns().iter().enumerate() {
+            let cells: Vec<&Value> = table.rows().iter().filter_map(|row| row.get(at)).map(|cell| &cell.data).collect();
+            for (ending, cells) in ends_of(&cells) {
+                let align = if ending.is_empty() { column.align } else { Align::Right };
+                let (kind, values) = typed(&cells, align);
+                fields.push(Field::new(format!("{}{ending}", column.key), kind));
+                columns.push(values);
+            }
+        }
         let batch = arrow::Batch { rows: table.rows().len(), columns };
         let text = table.laid_out(Layout::default());
         let frame = Arc::new(Frame { fields, batches: vec![batch] });
@@ -57,6 +50,35 @@ impl Table {
     pub(crate) fn of_frame(name: &str, title: &str, frame: Arc<Frame>) -> Table {
         Table { name: name.to_string(), title: title.to_string(), text: String::new(), frame }
     }
+}
+
+/// The columns of a column: an interval has two ends, of which each is one, with the endings that a sweep's files have.
+fn ends_of<'v>(cells: &[&'v Value]) -> Vec<(&'static str, Vec<&'v Value>)> {
+    let ends = |cell: &'v Value| cell.as_array().filter(|ends| ends.len() == 2);
+    let is_interval = cells.iter().any(|cell| cell.is_array()) && cells.iter().all(|cell| cell.is_null() || ends(cell).is_some());
+    if !is_interval {
+        return vec![("", cells.to_vec())];
+    }
+    let end = |which: usize| cells.iter().map(|cell| ends(cell).and_then(|ends| ends.get(which)).unwrap_or(&Value::Null)).collect();
+    vec![(":low", end(0)), (":high", end(1))]
+}
+
+/// Values in a column of the kind that they have.
+fn typed(cells: &[&Value], align: Align) -> (Kind, Column) {
+    let kind = match align {
+        _ if cells.iter().any(|value| value.is_string()) => Kind::Text,
+        Align::Left => Kind::Text,
+        Align::Right if cells.iter().all(|value| value.is_null() || value.as_i64().is_some()) => Kind::Int64,
+        Align::Right => Kind::Float64,
+    };
+    let mut valid = Bits::default();
+    cells.iter().for_each(|value| valid.push(!value.is_null()));
+    let values = match kind {
+        Kind::Int64 => Values::Int64(cells.iter().map(|value| value.as_i64().unwrap_or_default()).collect()),
+        Kind::Float64 => Values::Float64(cells.iter().map(|value| value.as_f64().unwrap_or_default()).collect()),
+        _ => Values::Text(cells.iter().map(|value| text_of(value)).collect::<Text>()),
+    };
+    (kind, Column::some(values, valid))
 }
 
 fn text_of(value: &Value) -> String {
