@@ -3,7 +3,7 @@
 use crate::events::{EventColumns, Records};
 use crate::input::path_of;
 use crate::report::{framed, loaded, tables_dict};
-use crate::table::{Table, escaped};
+use crate::table::Table;
 use crate::work::watched;
 use crate::errors::exception;
 use fairground::output::{AsKernel, Outputs};
@@ -11,7 +11,7 @@ use fairground::pages;
 use fairground::run::{self, RunOptions, RunOutcome};
 use fairground_metrics::{self as metrics, Unit};
 use fairground_model::Sink;
-use fairground_report::{self as report, Document};
+use fairground_report::{self as report, Document, plain_html};
 use fairground_scenario::{Control, Scenario};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -203,9 +203,9 @@ impl RunResult {
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         if self.page.get().is_none() && self.outcome.wall > SHOWN_AT_ONCE {
             let more = "The timeline needs the run once more: call html() to have it.";
-            return Ok(format!("<pre>{}</pre><p>{more}</p>", escaped(&self.summary())));
+            return Ok(format!("{}<p>{more}</p>", plain_html(&self.summary())));
         }
-        Ok(framed(self.page(py)?))
+        Ok(framed(self.page(py)?, self.scenario.machine.cpus.len()))
     }
     /// Writes files as `-o` does: the run is made again for all of them together.
     #[pyo3(signature = (*files))]

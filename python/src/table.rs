@@ -1,12 +1,15 @@
 //! A table as Python has it.
 
 use crate::arrow::{self, Bits, Column, Field, Frame, Kind, Text, Values};
-use fairground_report::{self as report, Align, Layout};
+use fairground_report::{self as report, Align, Layout, plain_html};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 use serde_json::Value;
 use std::sync::Arc;
+
+/// Rows that a notebook shows of a table.
+const SHOWN: usize = 60;
 
 /// A table in columns, which libraries read by the Arrow C data interface.
 #[pyclass(frozen, module = "fairground")]
@@ -15,8 +18,9 @@ pub(crate) struct Table {
     name: String,
     #[pyo3(get)]
     title: String,
-    /// As the command prints it; empty for records.
+    /// As the command prints it, and as a notebook shows it; empty for records.
     text: String,
+    html: String,
     frame: Arc<Frame>,
 }
 
@@ -30,25 +34,27 @@ impl Table {
             for (ending, cells) in ends_of(&cells) {
                 let align = if ending.is_empty() { column.align } else { Align::Right };
                 let (kind, values) = typed(&cells, align);
-                fields.push(Field::new(format!("{}{ending}", column.key), kind));
+                // A sweep calls the interval of NAME `NAME:interval`, and its ends in files `NAME:low` and `NAME:high`.
+                let key = if ending.is_empty() { &column.key } else { column.key.strip_suffix(":interval").unwrap_or(&column.key) };
+                fields.push(Field::new(format!("{key}{ending}"), kind));
                 columns.push(values);
             }
         }
         let batch = arrow::Batch { rows: table.rows().len(), columns };
         let text = table.laid_out(Layout::default());
         let frame = Arc::new(Frame { fields, batches: vec![batch] });
-        Table { name: table.name.clone(), title: table.title.clone(), text, frame }
+        Table { name: table.name.clone(), title: table.title.clone(), text, html: table.to_html(SHOWN), frame }
     }
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
-    /// As people read it.
-    pub(crate) fn text(&self) -> String {
-        if self.text.is_empty() { self.__repr__() } else { self.text.clone() }
+    /// As a notebook shows it.
+    pub(crate) fn html(&self) -> String {
+        if self.html.is_empty() { plain_html(&self.__repr__()) } else { self.html.clone() }
     }
     /// Records.
     pub(crate) fn of_frame(name: &str, title: &str, frame: Arc<Frame>) -> Table {
-        Table { name: name.to_string(), title: title.to_string(), text: String::new(), frame }
+        Table { name: name.to_string(), title: title.to_string(), text: String::new(), html: String::new(), frame }
     }
 }
 
@@ -67,9 +73,11 @@ fn ends_of<'v>(cells: &[&'v Value]) -> Vec<(&'static str, Vec<&'v Value>)> {
 fn typed(cells: &[&Value], align: Align) -> (Kind, Column) {
     let kind = match align {
         _ if cells.iter().any(|value| value.is_string()) => Kind::Text,
-        Align::Left => Kind::Text,
-        Align::Right if cells.iter().all(|value| value.is_null() || value.as_i64().is_some()) => Kind::Int64,
-        Align::Right => Kind::Float64,
+        // An axis of a sweep stands to the left whatever its values are.
+        Align::Left if !cells.iter().any(|value| value.is_number()) => Kind::Text,
+        _ if cells.iter().all(|value| value.is_null() || value.as_i64().is_some()) => Kind::Int64,
+        _ if cells.iter().all(|value| value.is_null() || value.is_number()) => Kind::Float64,
+        _ => Kind::Text,
     };
     let mut valid = Bits::default();
     cells.iter().for_each(|value| valid.push(!value.is_null()));
@@ -105,7 +113,7 @@ impl Table {
         if self.text.is_empty() { self.__repr__() } else { self.text.clone() }
     }
     fn _repr_html_(&self) -> String {
-        format!("<pre>{}</pre>", escaped(&self.__str__()))
+        self.html()
     }
     /// All rows as dictionaries: for small tables.
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
