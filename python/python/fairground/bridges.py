@@ -59,9 +59,9 @@ class _Message(Protocol):
 
 
 def _frame(table: Table) -> pd.DataFrame:
-    import pyarrow
+    from importlib import import_module
 
-    frame: pd.DataFrame = pyarrow.table(table).to_pandas()
+    frame: pd.DataFrame = import_module("pyarrow").table(table).to_pandas()
     return frame
 
 
@@ -156,7 +156,6 @@ def _wrong(event: str, message: str, hint: str) -> InputError:
 
 def _lines(event: str, frame: pd.DataFrame) -> pd.DataFrame:
     """The records of a tracepoint as lines of ftrace text, with what orders them."""
-    import numpy as np
     import pandas as pd
 
     if frame.index.name == "Time":
@@ -193,8 +192,8 @@ def _lines(event: str, frame: pd.DataFrame) -> pd.DataFrame:
         if "vruntime" in frame:
             known = frame["vruntime"].notna()
             # As the kernel prints it: a virtual time that wraps is unsigned.
-            numbers = frame["vruntime"].fillna(0).astype("int64").to_numpy().astype("uint64").astype("str")
-            body = body + pd.Series(np.where(known, " vruntime=" + pd.Series(numbers) + " [ns]", ""), index=frame.index)
+            numbers: pd.Series[str] = frame["vruntime"].fillna(0).astype("int64").astype("uint64").astype("str")
+            body = body + (" vruntime=" + numbers + " [ns]").where(known, "")
     elif event == "sched_process_fork":
         parent = "comm=" + text("parent_comm") + " pid=" + text("parent_pid")
         body = parent + " child_comm=" + text("child_comm") + " child_pid=" + text("child_pid")
@@ -207,13 +206,14 @@ def _lines(event: str, frame: pd.DataFrame) -> pd.DataFrame:
     pid = text("__pid", "0")
     name = text("__comm", "<...>").where(pid != "0", "<idle>")
     bits = frame["common_flags"].astype("int64") if "common_flags" in frame else pd.Series(0, index=frame.index)
-    flag = pd.Series(np.where(bits & 8, "h", np.where(bits & 16, "s", ".")), index=frame.index)
+    flag: pd.Series[str] = bits.map(lambda bits: "h" if bits & 8 else "s" if bits & 16 else ".")
     ns = (frame["Time"].astype("float64") * 1e9).round().astype("int64")
     seconds = (ns // 10**9).astype("str") + "." + (ns % 10**9).astype("str").str.zfill(9)
     cpu = frame["__cpu"].astype("int64").astype("str").str.zfill(3)
     line = name + "-" + pid + " [" + cpu + "] d." + flag + "2. " + seconds + f": {event}: " + body
     record = frame["__record"] if "__record" in frame else pd.Series(-1, index=frame.index)
-    return pd.DataFrame({"ns": ns, "record": record, "rank": list(_FIELDS).index(event), "line": line})
+    lines: pd.DataFrame = pd.DataFrame({"ns": ns, "record": record, "rank": list(_FIELDS).index(event), "line": line})
+    return lines
 
 
 def from_lisa(frames: Mapping[str, pd.DataFrame], file: Union[str, PathLike[str]]) -> Trace:
@@ -224,7 +224,7 @@ def from_lisa(frames: Mapping[str, pd.DataFrame], file: Union[str, PathLike[str]
         Fields that may be missing are priorities, ``common_flags``, ``vruntime``, ``__pid`` and ``__comm``.
     :param file: where the trace is written, as text of ftrace.
     :raises InputError: if a frame has not the fields of its tracepoint.
-    :raises WorldError: if the file cannot be written.
+    :raises OSError: if the file cannot be written.
     """
     import pandas as pd
 
@@ -250,7 +250,7 @@ def from_perfetto(trace: bytes | _Message, file: Union[str, PathLike[str]]) -> T
     :param trace: its bytes, or the message ``perfetto_trace_pb2.Trace``.
     :param file: where it is written.
     :raises InputError: if it has no events of the scheduler.
-    :raises WorldError: if the file cannot be written.
+    :raises OSError: if the file cannot be written.
     """
     Path(file).write_bytes(trace if isinstance(trace, bytes) else trace.SerializeToString())
     return read(fspath(file))
