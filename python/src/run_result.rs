@@ -1,11 +1,11 @@
 //! What comes out of a run.
 
+use crate::errors::exception;
 use crate::events::{EventColumns, Records};
 use crate::input::path_of;
 use crate::report::{framed, loaded, tables_dict};
 use crate::table::Table;
 use crate::work::watched;
-use crate::errors::exception;
 use fairground::output::{AsKernel, Outputs};
 use fairground::pages;
 use fairground::run::{self, RunOptions, RunOutcome};

@@ -35,7 +35,8 @@ impl Table {
                 let align = if ending.is_empty() { column.align } else { Align::Right };
                 let (kind, values) = typed(&cells, align);
                 // A sweep calls the interval of NAME `NAME:interval`, and its ends in files `NAME:low` and `NAME:high`.
-                let key = if ending.is_empty() { &column.key } else { column.key.strip_suffix(":interval").unwrap_or(&column.key) };
+                let key =
+                    if ending.is_empty() { &column.key } else { column.key.strip_suffix(":interval").unwrap_or(&column.key) };
                 fields.push(Field::new(format!("{key}{ending}"), kind));
                 columns.push(values);
             }
@@ -65,7 +66,8 @@ fn ends_of<'v>(cells: &[&'v Value]) -> Vec<(&'static str, Vec<&'v Value>)> {
     if !is_interval {
         return vec![("", cells.to_vec())];
     }
-    let end = |which: usize| cells.iter().map(|cell| ends(cell).and_then(|ends| ends.get(which)).unwrap_or(&Value::Null)).collect();
+    let end =
+        |which: usize| cells.iter().map(|cell| ends(cell).and_then(|ends| ends.get(which)).unwrap_or(&Value::Null)).collect();
     vec![(":low", end(0)), (":high", end(1))]
 }
 

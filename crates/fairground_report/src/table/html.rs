@@ -27,7 +27,8 @@ impl Table {
         };
         let row = |kind: &str, cells: &mut dyn Iterator<Item = &str>| {
             let cells = cells.enumerate();
-            let cells = cells.map(|(place, text)| format!("<{kind} style=\"text-align: {}\">{}</{kind}>", side(place), escaped(text)));
+            let cells =
+                cells.map(|(place, text)| format!("<{kind} style=\"text-align: {}\">{}</{kind}>", side(place), escaped(text)));
             format!("<tr>{}</tr>\n", cells.collect::<String>())
         };
         html += "<div style=\"overflow-x: auto\"><table>\n<thead>";
