@@ -220,7 +220,7 @@ def from_lisa(frames: Mapping[str, pd.DataFrame], file: Union[str, PathLike[str]
     """Writes LISA's frames as a trace, which every function takes that takes a trace, and reads it.
 
     :param frames: a frame for each tracepoint, such as ``{"sched_switch": trace.df_event("sched_switch"), …}``. Needed is
-        ``sched_switch``; :doc:`how-to-record` says what each other one is good for. Others than those of :func:`to_lisa` are not used.
+        ``sched_switch``; docs/how-to-record.md says what each other one is good for. Others than those of :func:`to_lisa` are not used.
         Fields that may be missing are priorities, ``common_flags``, ``vruntime``, ``__pid`` and ``__comm``.
     :param file: where the trace is written, as text of ftrace.
     :raises InputError: if a frame has not the fields of its tracepoint.

@@ -4,7 +4,7 @@ use super::{Align, Table};
 use crate::page::html::escaped;
 
 /// Pages of notebooks set text that is not theirs in letters of any width.
-const PLAIN: &str = "font-family: monospace; white-space: pre; overflow-x: auto";
+const PLAIN: &str = "font-family: monospace; white-space: pre-wrap";
 
 /// Plain text as it stands in somebody else's page: columns stay below each other.
 pub fn plain_html(text: &str) -> String {
