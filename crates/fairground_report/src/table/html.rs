@@ -18,28 +18,30 @@ impl Table {
         if !self.title.is_empty() {
             html += &format!("<p><b>{}</b></p>\n", escaped(&self.title));
         }
-        if !self.lines.is_empty() {
-            return html + &plain_html(&self.lines.join("\n"));
+        if self.lines.is_empty() {
+            self.push_rows(&mut html, most);
+        } else {
+            html += &plain_html(&self.lines.join("\n"));
         }
+        html.extend(self.notes.iter().map(|note| format!("<p>{}</p>\n", escaped(note))));
+        html
+    }
+    fn push_rows(&self, html: &mut String, most: usize) {
         let side = |place: usize| match self.columns.get(place).map(|column| column.align) {
             Some(Align::Right) => "right",
             Some(Align::Left) | None => "left",
         };
         let row = |kind: &str, cells: &mut dyn Iterator<Item = &str>| {
-            let cells = cells.enumerate();
-            let cells =
-                cells.map(|(place, text)| format!("<{kind} style=\"text-align: {}\">{}</{kind}>", side(place), escaped(text)));
-            format!("<tr>{}</tr>\n", cells.collect::<String>())
+            let cell = |(place, text)| format!("<{kind} style=\"text-align: {}\">{}</{kind}>", side(place), escaped(text));
+            format!("<tr>{}</tr>\n", cells.enumerate().map(cell).collect::<String>())
         };
-        html += "<div style=\"overflow-x: auto\"><table>\n<thead>";
-        html += &row("th", &mut self.columns.iter().map(|column| column.title.as_str()));
-        html += "</thead>\n<tbody>\n";
+        *html += "<div style=\"overflow-x: auto\"><table>\n<thead>";
+        *html += &row("th", &mut self.columns.iter().map(|column| column.title.as_str()));
+        *html += "</thead>\n<tbody>\n";
         html.extend(self.rows.iter().take(most).map(|cells| row("td", &mut cells.iter().map(|cell| cell.text.as_str()))));
-        html += "</tbody>\n</table></div>\n";
+        *html += "</tbody>\n</table></div>\n";
         if let Some(more) = self.rows.len().checked_sub(most).filter(|&more| more > 0) {
-            html += &format!("<p>{more} more rows</p>\n");
+            *html += &format!("<p>and {more} more</p>\n");
         }
-        html.extend(self.notes.iter().map(|note| format!("<p>{}</p>\n", escaped(note))));
-        html
     }
 }

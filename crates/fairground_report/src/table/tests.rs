@@ -37,13 +37,15 @@ fn html_stands_in_any_page_and_says_what_is_left_out() {
         <tr><td style="text-align: left">vídeo|a</td><td style="text-align: right">-5</td><td style="text-align: right">8.00 ms</td></tr>
         </tbody>
         </table></div>
-        <p>1 more rows</p>
+        <p>and 1 more</p>
         <p>times are simulated</p>
     "#]]
     .assert_eq(&sample().to_html(1));
-    let hostile = Table::of_lines("lines", "<i>", ["<script>"]).to_html(9);
-    assert!(!hostile.contains("<i>") && !hostile.contains("<script>"), "{hostile}");
-    assert!(!sample().to_html(2).contains("more rows"));
+    let mut hostile = Table::of_lines("lines", "<i>", ["<script>"]);
+    hostile.note("<b>");
+    let hostile = hostile.to_html(9);
+    assert!(!hostile.contains("<i>") && !hostile.contains("<script>") && hostile.contains("<p>&lt;b&gt;</p>"), "{hostile}");
+    assert!(!sample().to_html(2).contains("more"));
 }
 
 #[test]
