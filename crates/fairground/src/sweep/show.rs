@@ -98,8 +98,10 @@ pub fn sweep_table(swept: &Swept) -> Table {
             cells.push(cell(found.map(|found| found.median)));
             if many {
                 let interval = found.and_then(|found| found.interval);
-                let ends = interval.map(|ends| [ends.0, ends.1].map(|end| cell(Some(end)).text).join(" to "));
-                cells.push(ends.map_or(Cell::empty(), Cell::from));
+                let ends = interval.map(|ends| [ends.0, ends.1].map(|end| cell(Some(end))));
+                cells.push(ends.map_or(Cell::empty(), |[low, high]| {
+                    Cell::new(format!("{} to {}", low.text, high.text), serde_json::Value::Array(vec![low.data, high.data]))
+                }));
             }
         }
         if !many {

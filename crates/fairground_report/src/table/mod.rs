@@ -1,14 +1,16 @@
-//! One table for all outputs: text and Markdown that can be pasted into a mail, CSV, JSON.
+//! One table for all outputs: text and Markdown that can be pasted into a mail, CSV, JSON, HTML for a notebook.
 
 mod cell;
 mod csv;
 mod fit;
+mod html;
 mod json;
 mod layout;
 mod markdown;
 mod text;
 
 pub use cell::{Cell, number};
+pub use html::plain_html;
 pub use layout::{Layout, ROWS};
 
 /// On which side a column's cells are flush.
