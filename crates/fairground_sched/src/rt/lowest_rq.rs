@@ -5,13 +5,13 @@ use crate::Sched;
 use crate::core::PushPull;
 use crate::ctx::Ctx;
 use crate::fair::select_task_rq::Wake;
-use crate::seam::RtFit;
+use crate::seam::{CpupriDeadline, RtFit};
 use fairground_model::Reason;
 use fairground_stdx::{CpuId, CpuMask, TaskId};
 
 impl Sched {
     /// The CPUs that a task may use whose highest queued priority is lowest, if that is lower than its own. One with fair tasks is as
-    /// low as an idle one; one with deadline tasks is higher than all (CPUPRI_HIGHER). Where CPUs differ, only those count that have what
+    /// low as an idle one; one of which a deadline entity was written last is higher than all (CPUPRI_HIGHER). Where CPUs differ, only those count that have what
     /// the task asks for, if any has.
     ///
     /// Kernel: cpupri.c cpupri_find_fitness(), v5.6– (cpupri_find() before)
@@ -25,7 +25,7 @@ impl Sched {
     fn lowest_cpus(&self, cx: &Ctx<'_, '_>, task: TaskId, fits: impl Fn(CpuId) -> bool) -> Option<CpuMask> {
         let allowed = self.tasks[task].cpus_allowed.and(&cx.machine.online);
         let (mut lowest, mut mask) = (self.rt_prio(task), CpuMask::EMPTY);
-        let open = |&cpu: &CpuId| self.rqs[cpu].online && !self.rqs[cpu].dl.is_runnable() && fits(cpu);
+        let open = |&cpu: &CpuId| self.rqs[cpu].online && !self.rqs[cpu].rt.cpupri_higher && fits(cpu);
         for cpu in allowed.iter().filter(open) {
             let prio = self.rqs[cpu].rt.highest_prio();
             if prio > lowest {
@@ -36,6 +36,32 @@ impl Sched {
             }
         }
         (!mask.is_empty()).then_some(mask)
+    }
+
+    /// The first deadline entity has come to a CPU, or the last one has left it.
+    ///
+    /// Kernel: deadline.c inc_dl_deadline(), dec_dl_deadline() with cpupri_set(), v5.11–
+    pub(crate) fn cpupri_set_by_dl(&mut self, cpu: CpuId) {
+        let counts = self.profile.cpupri_deadline == CpupriDeadline::Higher;
+        self.rqs[cpu].rt.cpupri_higher = counts && self.rqs[cpu].dl.is_runnable();
+    }
+
+    /// The highest priority of the real-time tasks of a CPU is another one than `before`: it is written over what a deadline entity has
+    /// written. Off line nothing is written.
+    ///
+    /// Kernel: rt.c inc_rt_prio_smp(), dec_rt_prio_smp(), v4.12–
+    pub(super) fn cpupri_set_by_rt(&mut self, cpu: CpuId, before: u8) {
+        let rq = &mut self.rqs[cpu];
+        if rq.online && rq.rt.highest_prio() != before {
+            rq.rt.cpupri_higher = false;
+        }
+    }
+
+    /// All CPUs come to new domains, which know of their real-time tasks only.
+    ///
+    /// Kernel: topology.c rq_attach_root(), rt.c rq_online_rt(), v4.12–
+    pub(crate) fn cpupri_set_anew(&mut self) {
+        self.rqs.iter_mut().for_each(|rq| rq.rt.cpupri_higher = false);
     }
 
     /// Where a woken or new real-time task is queued: where it was, unless a real-time or deadline task runs there that does not give way

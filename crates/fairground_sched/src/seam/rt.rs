@@ -99,6 +99,14 @@ seams! {
     // Read in 6.18.15 and 7.2.13.
     history { v(4, 12) => IfFair, v(7, 2) => Always, }
 
+    /// What a queued deadline entity, be it the server of the fair class, makes of its CPU for real-time tasks that look for another one.
+    CpupriDeadline = cpupri_deadline {
+        Absent "absent" "Nothing: only real-time tasks count.",
+        Higher "higher"
+            "The first one puts the CPU above all real-time tasks, and the last one that leaves ends that. So does a real-time task that changes the highest priority there, or a change of the domains.",
+    }
+    history { v(4, 12) => Absent, v(5, 11) => Higher, }
+
     /// When others may look at a CPU for real-time or deadline tasks that wait there, and when it pushes any.
     PushOverload = push_overload {
         NrMigratory "nr-migratory" "When two tasks of the class or more are queued, and one of them, be it the running one, may run elsewhere.",
