@@ -95,3 +95,88 @@ impl Sched {
         !self.rt_looks_for_capacity() || self.capacity_orig_of(cpu) >= u64::from(clamps.min.min(clamps.max))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::deadline::{DlSe, DlTimer};
+    use crate::fair::select_task_rq::{TestMachine, cpu};
+    use fairground_model::{DlParams, MachineView, Policy, RtPriority, TaskSpec};
+    use fairground_stdx::{CpuMask, Instant, Ns, ProgramId, TaskId};
+
+    const MS: u64 = 1_000_000;
+
+    fn fifo(priority: i64) -> Policy {
+        Policy::Fifo(RtPriority::new(priority).unwrap())
+    }
+
+    fn begin(machine: &mut TestMachine, number: u32, policy: Policy) -> TaskId {
+        let spec = TaskSpec { policy, ..TaskSpec::new("task", ProgramId::new(0)) };
+        let task = machine.sched.add_task(&spec, CpuMask::first_n(2));
+        machine.begin(number, task);
+        task
+    }
+
+    fn goes_to_1(machine: &mut TestMachine, task: TaskId) -> bool {
+        machine.on(0, |sched, cx| sched.cpupri_find(cx, task)).is_some_and(|mask| mask.contains(cpu(1)))
+    }
+
+    /// A deadline task comes to CPU 1. A real-time task that comes there too, and goes, is written over that, and so are new domains.
+    #[test]
+    fn what_was_written_of_a_cpu_last_counts() {
+        for (kernel, is_higher) in [("v5.10", false), ("v5.11", true), ("v6.12", true)] {
+            let mut machine = TestMachine::new(kernel, MachineView::flat(2, Ns(MS)));
+            let asks = begin(&mut machine, 0, fifo(5));
+            machine.running(1);
+            assert!(goes_to_1(&mut machine, asks), "{kernel}");
+            let [runtime, period] = [1, 100].map(|ms| Ns(ms * MS));
+            let params = DlParams { runtime, deadline: period, period, reclaim: false };
+            let urgent = machine.running(1);
+            let change = |machine: &mut TestMachine, task, policy| {
+                machine.on(1, |sched, cx| sched.sched_setscheduler(cx, task, policy)).unwrap();
+            };
+            change(&mut machine, urgent, Policy::Deadline(params));
+            assert_eq!(goes_to_1(&mut machine, asks), !is_higher, "{kernel}: a deadline task is queued");
+            let other = machine.running(1);
+            change(&mut machine, other, fifo(1));
+            assert!(goes_to_1(&mut machine, asks), "{kernel}: a real-time task was written over it");
+            change(&mut machine, urgent, Policy::Normal);
+            change(&mut machine, urgent, Policy::Deadline(params));
+            assert_eq!(goes_to_1(&mut machine, asks), !is_higher, "{kernel}: the first one again");
+            change(&mut machine, other, Policy::RoundRobin(RtPriority::new(1).unwrap()));
+            assert!(goes_to_1(&mut machine, asks), "{kernel}: the only real-time task was put down and is back");
+            change(&mut machine, urgent, Policy::Normal);
+            change(&mut machine, urgent, Policy::Deadline(params));
+            machine.sched.cpupri_set_anew();
+            assert!(goes_to_1(&mut machine, asks), "{kernel}: the domains are new");
+        }
+    }
+
+    /// The server of the fair class is a deadline entity, too.
+    #[test]
+    fn a_queued_server_puts_its_cpu_above_real_time_tasks() {
+        let mut machine = TestMachine::new("v6.12", MachineView::flat(2, Ns(MS)));
+        let asks = begin(&mut machine, 0, fifo(5));
+        machine.sched.expect_policy(fifo(1));
+        machine.running(1);
+        assert!(goes_to_1(&mut machine, asks));
+        machine.now = Instant::from_ns(2_000 * MS);
+        machine.on(1, |sched, cx| sched.dl_timer(cx, DlTimer::Replenish(DlSe::FairServer(cpu(1)))));
+        assert_eq!(machine.sched.rqs[cpu(1)].nr_counted(), 2);
+        assert!(!goes_to_1(&mut machine, asks));
+    }
+
+    /// Who changes between the two policies of one priority leaves its CPU for a moment, so the others hear of a second task as it is back.
+    #[test]
+    fn a_change_within_a_priority_tells_of_a_second_task() {
+        for kernel in ["v5.10", "v6.12", "v7.2"] {
+            let mut machine = TestMachine::new(kernel, MachineView::flat(2, Ns(MS)));
+            let runs = begin(&mut machine, 1, fifo(1));
+            machine.running(1);
+            machine.sched.topology.overload = false;
+            let policy = Policy::RoundRobin(RtPriority::new(1).unwrap());
+            machine.on(1, |sched, cx| sched.sched_setscheduler(cx, runs, policy)).unwrap();
+            assert!(machine.sched.topology.overload, "{kernel}");
+            assert_eq!(machine.sched.rq(cpu(1)).nr_running, 2, "{kernel}");
+        }
+    }
+}

@@ -69,7 +69,9 @@ impl Sched {
         self.dequeue_pushable_task(cpu, task);
         let before = self.rqs[cpu].rt.highest_prio();
         if flags.has(DequeueFlags::SAVE) && !flags.has(DequeueFlags::MOVE) {
-            // It counts no more until it is back, so the priority of one that is alone changes twice.
+            // It counts no more until it is back: others hear of a second task, and the priority of one that is alone changes twice.
+            self.dequeue_top_rt_rq(cpu);
+            self.enqueue_top_rt_rq(cpu);
             if self.rqs[cpu].rt.queue.len() == 1 {
                 self.cpupri_set_by_rt(cpu, MAX_RT_PRIO);
             }
