@@ -53,9 +53,9 @@ seams! {
     // Read in 6.12.107 and 6.18.15.
     history { v(4, 12) => AsTask, v(6, 18) => Apart, }
 
-    /// What becomes of a running real-time or deadline task that is picked again.
+    /// What becomes of a running real-time or deadline task, or of the idle task, that is picked again.
     RepeatedRtPick = repeated_rt_pick {
-        Renewed "renewed" "It is put down and set anew: its time is accounted before the pick, and those that wait are pushed.",
+        Renewed "renewed" "It is put down and set anew: its time is accounted before the pick, and those that wait are pushed. A core that idles is noted again.",
         Kept "kept" "It goes on as if nobody had asked.",
     }
     history { v(4, 12) => Renewed, v(6, 12) => Kept, }
