@@ -194,6 +194,7 @@ impl Sched {
         let searching = self.searches.any();
         self.topology.replace(fresh, balancing || searching);
         self.group_stats.forget();
+        self.cpupri_set_anew();
         // The new domains count all their CPUs as busy.
         self.rqs.iter_mut().for_each(|rq| rq.lb.counted_idle = false);
         for cpu in cx.machine.online.iter() {

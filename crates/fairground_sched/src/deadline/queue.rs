@@ -91,7 +91,11 @@ impl Sched {
         let entity: &mut DlEntity = self.dl_mut(se);
         entity.on_list = true;
         let deadline = entity.deadline;
+        let first = !self.rqs[cpu].dl.is_runnable();
         insert(&mut self.rqs[cpu].dl.queue, deadline, se);
+        if first {
+            self.cpupri_set_by_dl(cpu);
+        }
         match se {
             DlSe::Task(_) => self.add_nr_running(cpu, 1),
             DlSe::FairServer(_) => {
@@ -145,6 +149,9 @@ impl Sched {
         match se {
             DlSe::Task(_) => rq.nr_running -= 1,
             DlSe::FairServer(_) => rq.server_queued = false,
+        }
+        if !rq.dl.is_runnable() {
+            self.cpupri_set_by_dl(cpu);
         }
         self.note_idleness(cpu);
     }
