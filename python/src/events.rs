@@ -7,6 +7,7 @@ use crate::arrow::{Batch, Bits, Column, Field, Frame, Kind, Text, Values};
 use fairground_model::{Decision, Reason, Section, Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Rows of a batch: 14 MB, so that a long run never copies what it has.
 const BATCH: usize = 1 << 18;
@@ -120,6 +121,14 @@ struct Row {
     value2: Option<i64>,
 }
 
+/// The records of a run or of a trace, and whom they are about.
+#[derive(Clone)]
+pub(crate) struct Records {
+    pub(crate) events: Arc<Frame>,
+    /// A row for each task: its number in the records, name, process id, priority.
+    pub(crate) tasks: Arc<Frame>,
+}
+
 /// A sink that keeps all records of a run but samples.
 #[derive(Default)]
 pub(crate) struct EventColumns {
@@ -129,6 +138,8 @@ pub(crate) struct EventColumns {
     names: BTreeMap<String, u32>,
     /// The number of each task's name.
     name_of: Vec<u32>,
+    /// The tasks as they were told last.
+    tasks: BTreeMap<TaskId, TaskInfo>,
     /// The words of `what`, each once, as readers ask of a dictionary.
     what: Vec<String>,
     /// The word of each reason, of each section and of each measurement.
@@ -153,8 +164,9 @@ impl EventColumns {
         let markers = markers.iter().map(|marker| word_of(marker)).collect();
         EventColumns { what, reasons, sections, markers, ..EventColumns::default() }
     }
-    /// All of it as a table.
-    pub(crate) fn finish(mut self) -> Frame {
+    /// All of it as tables.
+    pub(crate) fn finish(mut self) -> Records {
+        let tasks = Arc::new(self.task_frame());
         if !self.rows.t_ns.is_empty() {
             self.done.push(std::mem::take(&mut self.rows).batch());
         }
@@ -176,7 +188,25 @@ impl EventColumns {
             Field::new("value", Kind::Int64),
             Field::new("value2", Kind::Int64),
         ];
-        Frame { fields, batches: self.done }
+        Records { events: Arc::new(Frame { fields, batches: self.done }), tasks }
+    }
+    /// A trace that does not tell a process id has 0.
+    fn task_frame(&self) -> Frame {
+        let mut pids = Sparse::of(self.tasks.len());
+        self.tasks.values().for_each(|info| pids.push((info.pid != 0).then_some(info.pid)));
+        let columns = vec![
+            Column::full(Values::UInt32(self.tasks.keys().map(|task| task.get()).collect())),
+            Column::full(Values::Text(self.tasks.values().map(|info| &info.name).collect())),
+            pids.column(Values::UInt32),
+            Column::full(Values::Int64(self.tasks.values().map(|info| info.prio.into()).collect())),
+        ];
+        let fields = vec![
+            Field::new("task", Kind::UInt32),
+            Field::new("comm", Kind::Text),
+            Field::new("pid", Kind::UInt32),
+            Field::new("prio", Kind::Int64),
+        ];
+        Frame { fields, batches: vec![Batch { rows: self.tasks.len(), columns }] }
     }
     /// What a record says. Samples say nothing.
     #[inline]
@@ -243,6 +273,7 @@ impl Sink for EventColumns {
         if let Some(slot) = self.name_of.get_mut(task.index()) {
             *slot = name;
         }
+        self.tasks.insert(task, info.clone());
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         let Some(row) = self.row(event) else { return };

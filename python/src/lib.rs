@@ -5,7 +5,7 @@
 //! | `input.rs`, `as_toml.rs` | what Python hands in: paths, texts, dictionaries |
 //! | `work.rs` | a thread that works while Python is free; Ctrl-C and progress |
 //! | `functions/` | a function for each command |
-//! | `run_result.rs`, `report.rs`, `table.rs` | what comes out |
+//! | `run_result.rs`, `report.rs`, `table.rs`, `trace.rs` | what comes out |
 //! | `events.rs`, `arrow/` | records and tables in columns, read by others without a copy |
 //! | `errors.rs` | exceptions |
 
@@ -18,6 +18,7 @@ mod input;
 mod report;
 mod run_result;
 mod table;
+mod trace;
 mod work;
 
 use pyo3::prelude::*;
@@ -28,7 +29,7 @@ mod _native {
     #[pymodule_export]
     use super::functions::{
         advise::advise, compare::compare, conform::conform, explain::explain, latency::latency, lists::domains, lists::listed,
-        run::replay, run::run, run::written, sweep::SweepPlan,
+        read::read, run::replay, run::run, run::written, sweep::SweepPlan,
     };
     #[pymodule_export]
     use super::report::Report;
@@ -36,6 +37,8 @@ mod _native {
     use super::run_result::{Metric, RunResult};
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::trace::Trace;
 
     /// The version of the package and of all its parts.
     #[pymodule_export]

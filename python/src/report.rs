@@ -1,7 +1,7 @@
 //! What comes out of all commands but a run.
 
 use crate::table::{Table, escaped};
-use fairground_report::{self as report, Document};
+use fairground_report::{self as report, Document, plain_html};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -59,12 +59,12 @@ impl Report {
         if let Some(page) = &self.page {
             return page.clone();
         }
-        let tables: Vec<String> = self.tables.iter().map(|table| table.bind(py).get().text()).collect();
-        format!("<pre>{}</pre>", escaped(&format!("{}\n\n{}", self.summary, tables.join("\n"))))
+        let tables = self.tables.iter().map(|table| table.bind(py).get().html());
+        std::iter::once(plain_html(&self.summary)).chain(tables).collect()
     }
     fn _repr_html_(&self, py: Python<'_>) -> String {
         match &self.page {
-            Some(page) => framed(page),
+            Some(page) => framed(page, 0),
             None => self.html(py),
         }
     }
@@ -98,10 +98,18 @@ pub(crate) fn loaded<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, Py
     py.import("json")?.call_method1("loads", (json,))
 }
 
-/// A page in a frame of its own, whose styles and scripts do not meet those of a notebook.
-pub(crate) fn framed(page: &str) -> String {
+/// A page in a frame of its own, whose styles and scripts do not meet those of a notebook. It is as high as the page of a run down to the
+/// end of its timeline, where a CPU has a row, but fits a screen.
+pub(crate) fn framed(page: &str, cpus: usize) -> String {
+    let height = ROW.saturating_mul(cpus).saturating_add(ABOVE_TIMELINE).clamp(LEAST, MOST);
     format!(
-        "<iframe sandbox=\"allow-scripts\" style=\"width: 100%; height: 640px; border: 0\" srcdoc=\"{}\"></iframe>",
+        "<iframe sandbox=\"allow-scripts\" style=\"width: 100%; height: {height}px; border: 0\" srcdoc=\"{}\"></iframe>",
         escaped(page)
     )
 }
+
+/// Pixels: what stands above and below the rows of a timeline, a row, and the bounds of a frame.
+const ABOVE_TIMELINE: usize = 640;
+const ROW: usize = 26;
+const LEAST: usize = 640;
+const MOST: usize = 900;

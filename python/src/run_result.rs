@@ -1,23 +1,23 @@
 //! What comes out of a run.
 
-use crate::events::EventColumns;
+use crate::errors::exception;
+use crate::events::{EventColumns, Records};
 use crate::input::path_of;
 use crate::report::{framed, loaded, tables_dict};
-use crate::table::{Table, escaped};
+use crate::table::Table;
 use crate::work::watched;
-use crate::{arrow::Frame, errors::exception};
 use fairground::output::{AsKernel, Outputs};
 use fairground::pages;
 use fairground::run::{self, RunOptions, RunOutcome};
 use fairground_metrics::{self as metrics, Unit};
 use fairground_model::Sink;
-use fairground_report::{self as report, Document};
+use fairground_report::{self as report, Document, plain_html};
 use fairground_scenario::{Control, Scenario};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// A run that took longer here is not made again only because a notebook shows its result.
@@ -75,7 +75,7 @@ pub(crate) struct RunResult {
     first: Vec<report::Table>,
     tables: OnceLock<Vec<Py<Table>>>,
     document: OnceLock<Document>,
-    events: OnceLock<Arc<Frame>>,
+    records: OnceLock<Records>,
     page: OnceLock<String>,
 }
 
@@ -86,7 +86,7 @@ impl RunResult {
         outcome: RunOutcome,
         first: Vec<report::Table>,
         document: Option<Document>,
-        events: Option<Frame>,
+        records: Option<Records>,
     ) -> RunResult {
         RunResult {
             scenario,
@@ -94,7 +94,7 @@ impl RunResult {
             first,
             tables: OnceLock::new(),
             document: document.map_or_else(OnceLock::new, OnceLock::from),
-            events: events.map_or_else(OnceLock::new, |frame| OnceLock::from(Arc::new(frame))),
+            records: records.map_or_else(OnceLock::new, OnceLock::from),
             page: OnceLock::new(),
         }
     }
@@ -105,6 +105,14 @@ impl RunResult {
             Ok(sink)
         })?;
         made.map_err(|error| exception(py, &error, None))
+    }
+    /// If they were not kept the run is made again.
+    fn records(&self, py: Python<'_>) -> PyResult<Records> {
+        if let Some(records) = self.records.get() {
+            return Ok(records.clone());
+        }
+        let records = self.again(py, event_columns(&self.scenario))?.into_inner().finish();
+        Ok(self.records.get_or_init(|| records).clone())
     }
     fn page(&self, py: Python<'_>) -> PyResult<&str> {
         if let Some(page) = self.page.get() {
@@ -148,18 +156,13 @@ impl RunResult {
         }
         tables_dict(py, self.tables.get().map_or(&[], Vec::as_slice))
     }
-    /// The records; if they were not kept the run is made again.
     #[getter]
     fn events(&self, py: Python<'_>) -> PyResult<Table> {
-        let frame = match self.events.get() {
-            Some(frame) => frame.clone(),
-            None => {
-                let sink = self.again(py, event_columns(&self.scenario))?;
-                let frame = Arc::new(sink.into_inner().finish());
-                self.events.get_or_init(|| frame).clone()
-            }
-        };
-        Ok(Table::of_frame("events", "Records", frame))
+        Ok(Table::of_frame("events", "Records", self.records(py)?.events))
+    }
+    #[getter]
+    fn tasks(&self, py: Python<'_>) -> PyResult<Table> {
+        Ok(Table::of_frame("tasks", "Tasks", self.records(py)?.tasks))
     }
     #[getter]
     fn digest(&self) -> String {
@@ -200,9 +203,9 @@ impl RunResult {
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         if self.page.get().is_none() && self.outcome.wall > SHOWN_AT_ONCE {
             let more = "The timeline needs the run once more: call html() to have it.";
-            return Ok(format!("<pre>{}</pre><p>{more}</p>", escaped(&self.summary())));
+            return Ok(format!("{}<p>{more}</p>", plain_html(&self.summary())));
         }
-        Ok(framed(self.page(py)?))
+        Ok(framed(self.page(py)?, self.scenario.machine.cpus.len()))
     }
     /// Writes files as `-o` does: the run is made again for all of them together.
     #[pyo3(signature = (*files))]

@@ -33,7 +33,7 @@ def test_compare_of_two_recordings(tmp_path: Path) -> None:
 def test_explain_says_why_a_task_was_late() -> None:
     report = fg.explain(PLAYER, task="player", duration="1s")
     assert "player" in report.summary and report.tables and report.document["command"] == "explain"
-    assert "<pre>" in report._repr_html_()
+    assert "<table>" in report._repr_html_() and "<pre style" in report._repr_html_()
     with pytest.raises(fg.InputError, match="playr"):
         fg.explain(PLAYER, task="playr", duration="1s")
 
@@ -102,7 +102,8 @@ def test_lists_have_a_name_and_a_sentence() -> None:
     assert len(fg.list_domains("smp-2", "v6.12")) > 0
 
 
-def test_the_block_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_block_of_the_readme_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for file in (ROOT / "README.md", ROOT / "python/README.md", ROOT / "docs/python.md"):
         blocks = file.read_text().split("```python\n")[1:]
         assert blocks, file

@@ -1,6 +1,6 @@
 //! `cargo xtask instructions`: what an event costs us, held against a table in the tree.
 //!
-//! Eight cases of the benchmark run under callgrind, each at two lengths, so that start-up cancels. What remains are
+//! Nine cases of the benchmark run under callgrind, each at two lengths, so that start-up cancels. What remains are
 //! instructions per event. They do not depend on what else the machine does, so a loss of a few per cent shows in the
 //! commit that causes it.
 //!
@@ -28,6 +28,7 @@ struct Case {
 const CASES: &[Case] = &[
     Case { name: "hogs-2x10", ms: [1_000, 21_000] },
     Case { name: "eevdf-2x10", ms: [1_000, 21_000] },
+    Case { name: "hrtick-2x10", ms: [1_000, 21_000] },
     Case { name: "hogs-112x224", ms: [100, 1_100] },
     Case { name: "sleepers-112x224", ms: [20, 40] },
     Case { name: "pairs-112x224", ms: [2, 6] },

@@ -1,9 +1,10 @@
-//! `convert`: from one trace format to another, in bounded memory.
+//! `convert`: from one trace format to another, in bounded memory. `read`: a trace handed to a sink.
 
 use crate::interval::Extent;
 use crate::output::Outputs;
 use fairground_formats::{ImportStats, WriterOptions};
 use fairground_metrics::{Clip, Interval};
+use fairground_model::Sink;
 use fairground_report::units::{format_count, format_ns};
 use fairground_report::{Document, Input};
 use fairground_scenario::{Error, trace_file};
@@ -25,9 +26,7 @@ pub struct Converted {
 impl Converted {
     /// What was odd in the input, warnings first, and what was read.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = self.stats.warnings().map(|note| format!("Warning: {note}")).collect();
-        notes.push(format!("{} events read as {}, {} not used", self.stats.events, self.stats.format, self.stats.not_used));
-        notes
+        notes_of(&self.stats)
     }
     /// What was written, in at most ten lines.
     pub fn summary(&self) -> Vec<String> {
@@ -65,6 +64,39 @@ impl Converted {
             .set("notes", self.notes());
         document
     }
+}
+
+fn notes_of(stats: &ImportStats) -> Vec<String> {
+    let mut notes: Vec<String> = stats.warnings().map(|note| format!("Warning: {note}")).collect();
+    notes.push(format!("{} events read as {}, {} not used", stats.events, stats.format, stats.not_used));
+    notes
+}
+
+/// A trace that was handed to a sink.
+#[derive(Clone, Debug)]
+pub struct Handed {
+    /// The input's name without its path.
+    pub name: String,
+    /// What was read.
+    pub stats: ImportStats,
+    /// Digest of the input's bytes.
+    pub input_digest: u128,
+}
+
+impl Handed {
+    /// What was odd in the input, warnings first, and what was read.
+    pub fn notes(&self) -> Vec<String> {
+        notes_of(&self.stats)
+    }
+}
+
+/// Hands the records of `input` that lie in the interval to `sink`, as they were recorded.
+pub fn read(input: &Path, interval: Interval, sink: &mut dyn Sink) -> Result<Handed, Error> {
+    let source = trace_file::open(input)?;
+    let (name, input_digest) = (source.name.clone(), source.digest);
+    let stats = source.read_as_recorded(&mut Clip::new(interval, sink))?;
+    Extent::of(&stats).check_interval(interval)?;
+    Ok(Handed { name, stats, input_digest })
 }
 
 /// Reads `input` and writes `output`, whose ending chooses the format. `strict` refuses dirty input; then

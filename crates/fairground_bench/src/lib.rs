@@ -56,6 +56,14 @@ pub const CASES: &[Case] = &[
         build: || (machine("smp-2", 1000, "xeon-spr"), hogs(10)),
     },
     Case {
+        name: "hrtick-2x10",
+        what: "10 hogs on 2 CPUs, HZ 1000, v7.2",
+        goal: Goal::EventsPerSecond(10),
+        timed: Ns::from_secs(10),
+        profile: "v7.2",
+        build: || (machine("smp-2", 1000, "xeon-spr"), hogs(10)),
+    },
+    Case {
         name: "eevdf-2x500",
         what: "500 hogs on 2 CPUs, HZ 1000, v6.18",
         goal: Goal::EventsPerSecond(5),

@@ -30,4 +30,4 @@ pub use page::Page;
 pub use profile::ProfileChange;
 pub use reproduce::{Band, Calibration, Claim, Kind, Quantity, Reproduction, ReproductionRow, Simulated};
 pub use run::RunFacts;
-pub use table::{Align, Cell, Column, Layout, Table};
+pub use table::{Align, Cell, Column, Layout, Table, plain_html};

@@ -60,8 +60,8 @@ pub struct Rq {
     pub(crate) stopper_leaves: bool,
     /// The fair class has throttled a queue within its pick, so the switch puts down and sets anew at all levels.
     pub(crate) sets_all: bool,
-    /// The watchdog wants the stopper to run.
-    pub(crate) watchdog_due: bool,
+    /// The stopper has work that moves nobody: the watchdog's, or a task that may no longer go where it was to go.
+    pub(crate) idle_stop_work: bool,
     /// Whether the CPU is on line.
     pub online: bool,
     /// The stopper is to take the CPU down, with all that are there.

@@ -407,7 +407,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         stop_running: false,
         stopper_leaves: false,
         sets_all: false,
-        watchdog_due: false,
+        idle_stop_work: false,
         online: true,
         takedown_due: false,
         push_off: None,

@@ -3,19 +3,25 @@
 use crate::cpu::Doing;
 use crate::queue::Slot;
 use crate::simulation::Simulation;
+use crate::timers::Timer;
 use fairground_model::Recorder;
 use fairground_stdx::CpuId;
 
 impl Simulation {
     /// `cpu` has gone off line: its timers ring on `heir`, and what idles there ticks no more and is asked for nothing.
-    /// A task that still runs there goes on to its next schedule(), which is asked for.
+    /// A task that still runs there goes on to its next schedule(), which is asked for. Its hrtick timer stays until the CPU is taken down,
+    /// as it acts on the CPU on which it rings.
     ///
     /// Kernel: hrtimer.c hrtimers_dead_cpu(), tick-sched.c tick_cancel_sched_timer(), v4.12–
     pub(crate) fn retire_cpu(&mut self, cpu: CpuId, heir: CpuId) {
-        while let Some((task, soft, hard)) = self.queue.first_timer(cpu) {
-            self.queue.cancel_timer(task);
-            self.queue.arm_timer(heir, task, soft, hard.max(self.now));
+        let hrtick = self.timer_id(Timer::Hrtick(cpu));
+        while let Some((timer, soft, hard)) = self.queue.first_timer(cpu) {
+            self.queue.cancel_timer(timer);
+            if timer != hrtick {
+                self.queue.arm_timer(heir, timer, soft, hard.max(self.now));
+            }
         }
+        self.move_hrtick_timer(cpu);
         self.cpus[cpu].nohz_kick = false;
         if self.cpus[cpu].doing == Doing::Idle {
             self.queue.idle(cpu);

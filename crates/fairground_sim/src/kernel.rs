@@ -125,11 +125,12 @@ impl Simulation {
         }
     }
 
-    /// The hrtick timer of `cpu` fires when the scheduler says, or not at all.
-    fn move_hrtick_timer(&mut self, cpu: CpuId) {
+    /// The hrtick timer of `cpu` fires when the scheduler says, or not at all; on that CPU, also while its tasks leave it.
+    pub(crate) fn move_hrtick_timer(&mut self, cpu: CpuId) {
         self.queue.cancel_timer(self.timer_id(Timer::Hrtick(cpu)));
         if let Some(at) = self.sched.hrtick_expiry(cpu) {
-            self.arm_timer_at(cpu, Timer::Hrtick(cpu), at);
+            let at = at.max(self.now);
+            self.queue.arm_timer(cpu, self.timer_id(Timer::Hrtick(cpu)), at, at);
         }
     }
 

@@ -5,7 +5,7 @@
 use crate::common::{Build, Log, MS, Stay, US, cpu, free_machine, hogs, priced_machine, sleep, work};
 use fairground_machine::Machine;
 use fairground_model::features::{Feat, FeatWrite};
-use fairground_model::{Change, Instr, NullSink, Reason, TaskSet, TraceEvent};
+use fairground_model::{Change, Instr, Mode, NullSink, Reason, TaskSet, TraceEvent};
 use fairground_sched::Profile;
 use fairground_sim::{QueueKind, Setup, Simulation};
 use fairground_stdx::{CpuMask, Ns, TaskId};
@@ -73,6 +73,28 @@ fn the_timer_is_armed_when_a_second_task_comes() {
         assert!((50 * MS + 10 * US..56 * MS).contains(&first), "{kernel}: first at {first}");
         let last = log.events.iter().rfind(fired).unwrap().0;
         assert!(last < 100 * MS, "{kernel}: alone again, but it fires at {last}");
+    }
+}
+
+/// CPU 0 goes off line while a task of it is in the kernel, and cannot give way before 6 ms. Its timer rings there: CPU 1 has one task, and no
+/// timer of its own.
+#[test]
+fn the_timer_of_a_cpu_that_is_being_left_rings_on_that_cpu() {
+    for kernel in ["v6.12", "v7.2"] {
+        let mut set = TaskSet::default();
+        let in_kernel = Instr::Run { work: Ns(6 * MS), mode: Mode::Kernel };
+        set.pinned("first", 0, vec![Instr::Enter, in_kernel, Instr::Leave, work(20 * MS)]);
+        set.pinned("second", 0, vec![work(20 * MS)]);
+        set.pinned("elsewhere", 1, vec![work(20 * MS)]);
+        set.at(500 * US, Change::Hotplug { cpu: cpu(0), online: false });
+        let mut setup = with(free_machine(2, 100), kernel, &["HRTICK"], set, 8 * MS);
+        setup.profile = setup.profile.with_seam("preemption", "none").unwrap();
+        let log = Log::of(setup);
+        let fired = |row: &&(u64, _, TraceEvent)| {
+            row.0 < 6 * MS && matches!(row.2, TraceEvent::Decision(decision) if decision.reason == Reason::TickHrtick)
+        };
+        let on: Vec<_> = log.events.iter().filter(fired).map(|row| row.1).collect();
+        assert!(!on.is_empty() && on.iter().all(|&on| on == cpu(0)), "{kernel}: {on:?}");
     }
 }
 

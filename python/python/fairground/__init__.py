@@ -13,7 +13,7 @@ Values that are not of the annotated types raise :class:`TypeError`, and whole n
 """
 
 from ._errors import BrokenInvariant, InputError, Mistake, WorldError
-from ._functions import advise, compare, conform, explain, latency, replay, run, sweep
+from ._functions import advise, compare, conform, explain, latency, read, replay, run, sweep
 from ._lists import (
     list_costs,
     list_domains,
@@ -28,7 +28,7 @@ from ._lists import (
     list_workloads,
 )
 from ._native import __VERSION__ as __version__
-from ._native import Metric, Report, RunResult, Table
+from ._native import Metric, Report, RunResult, Table, Trace
 from ._progress import Progress
 from ._scenario import Scenario, ScenarioLike, Time
 from ._tune import Objectives, tune
@@ -47,6 +47,7 @@ __all__ = [
     "ScenarioLike",
     "Table",
     "Time",
+    "Trace",
     "Tuned",
     "WorldError",
     "__version__",
@@ -66,6 +67,7 @@ __all__ = [
     "list_reasons",
     "list_tunables",
     "list_workloads",
+    "read",
     "replay",
     "run",
     "sweep",

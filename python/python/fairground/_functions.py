@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Union
 
 from . import _native
 from ._errors import InputError, Mistake
-from ._native import Report, RunResult
+from ._native import Report, RunResult, Trace
 from ._progress import Bar, Progress
 from ._scenario import ScenarioLike
 
@@ -103,6 +103,18 @@ def run(
     """
     with Bar(progress, "simulating") as bar:
         return _native.run(scenario, _changes(changes), events, paranoid, bar.tell)
+
+
+def read(trace: Path, *, time: str | None = None, progress: Progress = True) -> Trace:
+    """Reads a recorded trace into tables, as it was recorded: nothing is simulated.
+
+    :param trace: a trace (:func:`list_formats`), or the folder of a recorded experiment.
+    :param time: only this part, ``"A,B"`` in seconds.
+    :raises InputError: if it is no trace, or does not have this time.
+    :raises WorldError: if it cannot be read.
+    """
+    with Bar(progress, "reading") as bar:
+        return _native.read(trace, time, bar.tell)
 
 
 def replay(

@@ -8,6 +8,7 @@ __all__ = [
     "RunResult",
     "SweepPlan",
     "Table",
+    "Trace",
     "__VERSION__",
     "advise",
     "compare",
@@ -16,6 +17,7 @@ __all__ = [
     "explain",
     "latency",
     "listed",
+    "read",
     "replay",
     "run",
     "written",
@@ -95,6 +97,11 @@ class RunResult:
         (``events=True``) the run is made again, which gives the same ones. About 55 bytes each are held in memory."""
 
     @property
+    def tasks(self) -> Table:
+        """Whom the numbers in ``events`` mean: ``task``, ``comm`` (the name), ``pid``, ``prio`` (120 + nice of fair tasks). What the
+        tasks did is in ``tables["tasks"]``."""
+
+    @property
     def digest(self) -> str:
         """Digest of the records: equal scenarios have equal ones, on every system."""
 
@@ -136,6 +143,45 @@ class RunResult:
         """
 
     def _repr_html_(self) -> str: ...
+
+@final
+class Trace:
+    """A recorded trace (:func:`fairground.read`)."""
+
+    @property
+    def name(self) -> str:
+        """The name of the file, without its folder."""
+
+    @property
+    def format(self) -> str:
+        """As what it was read (:func:`fairground.list_formats`)."""
+
+    @property
+    def kernel(self) -> str | None:
+        """The release of the kernel, if the trace tells it."""
+
+    @property
+    def epoch_ns(self) -> int:
+        """What the clock of the recording shows, in ns, where ``t_ns`` is 0."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What was odd in the file, warnings first, and what was read."""
+
+    @property
+    def events(self) -> Table:
+        """The records, with the columns of :attr:`RunResult.events`."""
+
+    @property
+    def tasks(self) -> Table:
+        """Whom the numbers in ``events`` mean: ``task``, ``comm`` (the last name), ``pid`` (None if the trace tells none), ``prio``."""
+
+    def save(self, *files: _Path) -> None:
+        """Writes files, each by its ending, as ``fairground convert`` does: ``.pftrace``, ``.txt``, ``.json``, ``.csv``, ``.parquet``.
+
+        :raises InputError: for another ending.
+        :raises WorldError: if a file cannot be written.
+        """
 
 @final
 class Report:
@@ -200,6 +246,7 @@ class SweepPlan:
 def run(
     scenario: object, changes: dict[str, Any], events: bool, paranoid: bool, progress: _Progress
 ) -> RunResult: ...
+def read(trace: _Path, time: str | None, progress: _Progress) -> Trace: ...
 def replay(trace: _Path, changes: dict[str, Any], strict: bool, events: bool, progress: _Progress) -> RunResult: ...
 def written(scenario: object, changes: dict[str, Any]) -> str: ...
 def compare(

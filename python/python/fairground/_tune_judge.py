@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from math import comb
 from typing import Any, Literal
 
-Direction = Literal["min", "max"]
+Direction = str
+"""``min`` or ``max``: which way is better."""
 ERROR = 0.05
 """The chance of a wrong verdict that is allowed: of a check over all its objectives, of stopping a trial over all looks at it."""
 

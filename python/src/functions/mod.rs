@@ -7,6 +7,7 @@ pub(crate) mod conform;
 pub(crate) mod explain;
 pub(crate) mod latency;
 pub(crate) mod lists;
+pub(crate) mod read;
 pub(crate) mod run;
 pub(crate) mod sweep;
 

@@ -5,6 +5,8 @@ use super::spec::SweepSpec;
 use fairground_machine::CostModel;
 use fairground_model::{Mistake, Mistakes};
 use fairground_scenario::{Error, FileMistakes, Overrides, Scenario, Source};
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use toml_edit::{Item, Table};
 
@@ -123,7 +125,7 @@ pub(super) fn check(base: &Base, spec: &SweepSpec, name: &str, text: &str) -> Re
         if axes[0].kind == AxisKind::Seed {
             continue;
         }
-        let (mut first, known) = (None, base.known(&good)?);
+        let (mut first, mut repeated, known) = (None, Repeated::default(), base.known(&good)?);
         for place in tried(&axes) {
             let mut changes = good.clone();
             axes.iter().for_each(|axis| changes.add(&axis.kind, &axis.values[place]));
@@ -144,14 +146,11 @@ pub(super) fn check(base: &Base, spec: &SweepSpec, name: &str, text: &str) -> Re
                 }
                 for mistake in file.mistakes.0 {
                     let message = mistake.message.strip_prefix(&prefix).unwrap_or(&mistake.message);
-                    // A key that does not exist is one mistake, however many values it has.
-                    let is_new = wrong.0.iter().all(|row| row.message != message);
-                    if is_new {
-                        wrong.at(axes[0].spans[place].clone(), message, mistake.hint);
-                    }
+                    repeated.note(&mut wrong, axes[0].spans[place].clone(), message, mistake.hint);
                 }
             }
         }
+        repeated.tell(&mut wrong);
         complete &= first.is_some();
         good = first.unwrap_or(good);
     }
@@ -163,6 +162,29 @@ pub(super) fn check(base: &Base, spec: &SweepSpec, name: &str, text: &str) -> Re
         files.insert(0, FileMistakes { name: name.to_string(), text: text.to_string(), mistakes: wrong });
     }
     if files.is_empty() { Ok(()) } else { Err(Error::Input(files)) }
+}
+
+/// How often a mistake of an axis was found: a key that does not exist is one mistake, however many values it has, and so is what all
+/// values of a range do wrong.
+#[derive(Default)]
+struct Repeated(BTreeMap<usize, usize>);
+
+impl Repeated {
+    fn note(&mut self, wrong: &mut Mistakes, span: Range<usize>, message: &str, hint: String) {
+        let is_same = |row: &Mistake| row.message == message || (row.span.as_ref() == Some(&span) && row.hint == hint);
+        match wrong.0.iter().position(is_same) {
+            Some(row) if wrong.0[row].message == message => {}
+            Some(row) => *self.0.entry(row).or_default() += 1,
+            None => wrong.at(span, message, hint),
+        }
+    }
+
+    fn tell(self, wrong: &mut Mistakes) {
+        for (row, more) in self.0 {
+            let values = if more == 1 { "value" } else { "values" };
+            wrong.0[row].message.push_str(&format!(", and so with {more} more {values}"));
+        }
+    }
 }
 
 fn is_good_elsewhere(base: &Base, spec: &SweepSpec, dimension: usize, place: usize, known: &[Mistake]) -> Result<bool, Error> {

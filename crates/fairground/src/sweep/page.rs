@@ -17,6 +17,8 @@ const ROWS: usize = 300;
 const CURVES: usize = 8;
 /// Points of one curve.
 const STRETCHES: usize = 48;
+/// Charts of a metric beside the first one.
+const MORE: usize = 3;
 /// Bars of one chart.
 const BARS: usize = 40;
 /// An axis whose largest value is so many times the smallest has a logarithmic scale.
@@ -29,9 +31,9 @@ pub(super) fn page(swept: &Swept) -> Page {
     page.push(Block::Snippet("What came out".to_string(), sweep_summary(swept).join("\n")));
     let points = swept.points();
     for metric in &swept.shown {
-        page_of_metric(swept, &points, metric).into_iter().for_each(|block| {
+        for block in page_of_metric(swept, &points, metric) {
             page.push(block);
-        });
+        }
     }
     let mut table = sweep_table(swept);
     let mut number = 0;
@@ -46,17 +48,19 @@ pub(super) fn page(swept: &Swept) -> Page {
     page
 }
 
-fn page_of_metric(swept: &Swept, points: &[PointRow], metric: &str) -> Option<Block> {
-    let (unit, _) = kind_of(swept, metric)?;
+/// A metric against the numeric axis with most values, with a curve for each value of another axis; and against each numeric axis that has
+/// no curves there. Without a numeric axis, bars.
+fn page_of_metric(swept: &Swept, points: &[PointRow], metric: &str) -> Vec<Block> {
+    let Some((unit, _)) = kind_of(swept, metric) else { return Vec::new() };
     let values: Vec<(&PointRow, u64)> =
         points.iter().filter_map(|point| swept.aggregate(point, metric).map(|found| (point, found.median))).collect();
     let spec = &swept.spec;
     let axes = axes_of_rows(spec);
     let length = |axis: usize| distinct(swept, axis);
-    let numeric = axes.iter().copied().filter(|&axis| spec.axes[axis].column() != AxisColumn::Text && length(axis) > 1);
-    let Some(across) = numeric.max_by_key(|&axis| (length(axis), usize::MAX - axis)) else {
-        let axis = axes.iter().copied().find(|&axis| (2..=BARS).contains(&length(axis)))?;
-        return Some(Block::Bars(bars(swept, &values, metric, unit, axis)));
+    let numeric = |axis: &usize| spec.axes[*axis].column() != AxisColumn::Text && length(*axis) > 1;
+    let Some(across) = axes.iter().copied().filter(numeric).max_by_key(|&axis| (length(axis), usize::MAX - axis)) else {
+        let axis = axes.iter().copied().find(|&axis| (2..=BARS).contains(&length(axis)));
+        return axis.map(|axis| Block::Bars(bars(swept, &values, metric, unit, axis))).into_iter().collect();
     };
     let together = spec.dimensions().iter().find(|dimension| dimension.contains(&across));
     let curves = axes
@@ -64,7 +68,10 @@ fn page_of_metric(swept: &Swept, points: &[PointRow], metric: &str) -> Option<Bl
         .copied()
         .filter(|axis| together.is_none_or(|row| !row.contains(axis)) && (2..=CURVES).contains(&length(*axis)))
         .max_by_key(|&axis| length(axis));
-    Some(Block::Chart(chart(swept, &values, metric, unit, across, curves)))
+    let alone = |axis: &usize| numeric(axis) && *axis != across && Some(*axis) != curves;
+    let others = axes.iter().copied().filter(alone).take(MORE).map(|axis| (axis, None));
+    let all = [(across, curves)].into_iter().chain(others);
+    all.map(|(axis, curves)| Block::Chart(chart(swept, &values, metric, unit, axis, curves))).collect()
 }
 
 /// How many different values an axis has.

@@ -74,7 +74,10 @@ pub fn sweep_table(swept: &Swept) -> Table {
         columns.push(Column::left("digest", "digest").spare());
     }
     let mut table = Table::new("sweep", swept.spec.title.clone(), columns);
-    table.grows(if many { "points" } else { "runs" }, &[]);
+    // Of many rows people see those that are worst by the first metric, if it has a worse side and that is the larger one.
+    let first = swept.shown.iter().zip(&kinds).next().filter(|row| row.1.is_some_and(|kind| kind.1 == Better::Lower));
+    let worst: Vec<&str> = first.into_iter().map(|row| row.0.as_str()).collect();
+    table.grows(if many { "points" } else { "runs" }, &worst);
     for (number, point) in points.iter().enumerate() {
         let runs = &swept.rows[point.runs.clone()];
         let mut cells: Vec<Cell> = vec![(if many { number } else { runs[0].number } as u64).into()];
@@ -95,8 +98,10 @@ pub fn sweep_table(swept: &Swept) -> Table {
             cells.push(cell(found.map(|found| found.median)));
             if many {
                 let interval = found.and_then(|found| found.interval);
-                let ends = interval.map(|ends| [ends.0, ends.1].map(|end| cell(Some(end)).text).join(" to "));
-                cells.push(ends.map_or(Cell::empty(), Cell::from));
+                let ends = interval.map(|ends| [ends.0, ends.1].map(|end| cell(Some(end))));
+                cells.push(ends.map_or(Cell::empty(), |[low, high]| {
+                    Cell::new(format!("{} to {}", low.text, high.text), serde_json::Value::Array(vec![low.data, high.data]))
+                }));
             }
         }
         if !many {

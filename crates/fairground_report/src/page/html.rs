@@ -1,7 +1,7 @@
 //! Text in HTML and in scripts.
 
 /// Text that stands in HTML, between tags or in a quoted attribute. Control characters have no place in a page.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -7,7 +7,7 @@ mod axis;
 mod bars;
 mod chart;
 mod heat_map;
-mod html;
+pub(crate) mod html;
 mod timeline;
 mod waterfall;
 

@@ -29,7 +29,8 @@ impl Table {
         let long = self.long.as_ref()?;
         let most = most * long.each;
         let left_out = self.rows.len().checked_sub(most).filter(|&more| more > 0)? / long.each;
-        let places: Vec<usize> = long.by.iter().filter_map(|key| self.columns.iter().position(|row| row.key == *key)).collect();
+        let places: Vec<usize> =
+            long.by.iter().filter_map(|key| self.columns.iter().position(|row| row.key == key.as_str())).collect();
         let figure = |row: &Vec<Cell>, place: usize| row[place].data.as_f64().unwrap_or(0.0);
         let mut rows: Vec<&Vec<Cell>> = self.rows.iter().collect();
         // A stable order: rows of equal figures stay as they are.

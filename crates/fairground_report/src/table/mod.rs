@@ -1,14 +1,16 @@
-//! One table for all outputs: text and Markdown that can be pasted into a mail, CSV, JSON.
+//! One table for all outputs: text and Markdown that can be pasted into a mail, CSV, JSON, HTML for a notebook.
 
 mod cell;
 mod csv;
 mod fit;
+mod html;
 mod json;
 mod layout;
 mod markdown;
 mod text;
 
 pub use cell::{Cell, number};
+pub use html::plain_html;
 pub use layout::{Layout, ROWS};
 
 /// On which side a column's cells are flush.
@@ -88,7 +90,7 @@ struct Long {
     /// What a row is.
     what: &'static str,
     /// The keys of the columns by which a row is among the worst; without any the first rows are.
-    by: &'static [&'static str],
+    by: Vec<String>,
     /// How many rows belong together.
     each: usize,
 }
@@ -101,12 +103,13 @@ impl Table {
     }
     /// Says that the table grows with what it is made of, and what a row is. People see the rows with the largest figures in the
     /// columns with these keys, or without keys the first ones ([`Layout`]); documents and files have all.
-    pub fn grows(&mut self, what: &'static str, by: &'static [&'static str]) {
+    pub fn grows(&mut self, what: &'static str, by: &[&str]) {
+        let by = by.iter().map(|key| key.to_string()).collect();
         self.long = Some(Long { what, by, each: 1 });
     }
     /// The same of a table in which so many rows stand for one thing, one below the other.
     pub fn grows_by(&mut self, each: usize, what: &'static str) {
-        self.long = Some(Long { what, by: &[], each });
+        self.long = Some(Long { what, by: Vec::new(), each });
     }
     /// Lines of text, which people read indented by two columns.
     pub fn of_lines(name: &str, title: impl Into<String>, lines: impl IntoIterator<Item = impl AsRef<str>>) -> Table {

@@ -27,6 +27,28 @@ fn text() {
 }
 
 #[test]
+fn html_stands_in_any_page_and_says_what_is_left_out() {
+    expect![[r#"
+        <p><b>Tasks</b></p>
+        <div style="overflow-x: auto"><table>
+        <thead><tr><th style="text-align: left">task</th><th style="text-align: right">nice</th><th style="text-align: right">wait max</th></tr>
+        </thead>
+        <tbody>
+        <tr><td style="text-align: left">vídeo|a</td><td style="text-align: right">-5</td><td style="text-align: right">8.00 ms</td></tr>
+        </tbody>
+        </table></div>
+        <p>and 1 more</p>
+        <p>times are simulated</p>
+    "#]]
+    .assert_eq(&sample().to_html(1));
+    let mut hostile = Table::of_lines("lines", "<i>", ["<script>"]);
+    hostile.note("<b>");
+    let hostile = hostile.to_html(9);
+    assert!(!hostile.contains("<i>") && !hostile.contains("<script>") && hostile.contains("<p>&lt;b&gt;</p>"), "{hostile}");
+    assert!(!sample().to_html(2).contains("more"));
+}
+
+#[test]
 fn csv() {
     expect![[r#"
         task,nice,wait_max_ns

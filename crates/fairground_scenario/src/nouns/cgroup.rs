@@ -82,7 +82,7 @@ pub(crate) fn read_files(row: &mut Fields<'_>, m: &mut Mistakes) -> Vec<(Range<u
     let mut found = Vec::new();
     for file in FILES {
         let text = match file.is_text() {
-            true => row.text(file.name, m).map(|text| (text.value.to_string(), text.span)),
+            true => row.text_or_integer(file.name, m).map(|text| (text.value, text.span)),
             false => row.integer(file.name, m).map(|number| (number.value.to_string(), number.span)),
         };
         found.extend(text.map(|(text, span)| (span, file.read(&text))));

@@ -192,7 +192,7 @@ mod tests {
             ("path = \"/a\"\n\"cpu.weight\" = 100\n\"cpu.weight.nice\" = 0", "`cpu.weight.nice` beside `cpu.weight`"),
             ("path = \"/a\"\n\"cpu.weight\" = 100\n\"cpu.idle\" = 1", "cpu.weight 100: the weight of an idle group is fixed"),
             ("path = \"/a\"\n\"cpu.max\" = \"lots\"", "cpu.max lots: `lots` is no number of us"),
-            ("path = \"/a\"\n\"cpu.max\" = 50000", "`cpu.max` is the number 50000"),
+            ("path = \"/a\"\n\"cpu.max\" = 0.5", "`cpu.max` is the number 0.5"),
             ("path = \"/a\"\n\"cpu.max.burst\" = \"5000\"", "`cpu.max.burst` is the string"),
             ("path = \"/a\"\n\"cpu.max\" = \"5000\"\n\"cpu.max.burst\" = 5001", "the burst is larger than the quota"),
             ("path = \"/a\"\n\"cpu.cfs_burst_us\" = 5001\n\"cpu.cfs_quota_us\" = 5000", "the burst is larger than the quota"),
@@ -232,6 +232,7 @@ mod tests {
         };
         for (v2, v1, limit) in [
             ("\"cpu.max\" = \"50000\"", "\"cpu.cfs_quota_us\" = 50000", us(Some(50_000), 100_000, 0)),
+            ("\"cpu.max\" = 50000", "\"cpu.cfs_quota_us\" = 50000", us(Some(50_000), 100_000, 0)),
             ("\"cpu.max\" = \"max\"", "\"cpu.cfs_quota_us\" = -1", CpuMax::UNLIMITED),
             ("\"cpu.max\" = \"max 20000\"", "\"cpu.cfs_period_us\" = 20000", us(None, 20_000, 0)),
             ("\"cpu.max.burst\" = 20000", "\"cpu.cfs_burst_us\" = 20000", us(None, 100_000, 20_000)),

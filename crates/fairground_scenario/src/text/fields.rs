@@ -105,6 +105,11 @@ impl<'t> Fields<'t> {
     pub fn text(&mut self, key: &'static str, m: &mut Mistakes) -> Option<Spanned<&'t str>> {
         self.typed(key, "a string in quotes", m, |item| item.as_str())
     }
+    /// A string, or a whole number as text.
+    pub fn text_or_integer(&mut self, key: &'static str, m: &mut Mistakes) -> Option<Spanned<String>> {
+        let text = |item: &Item| item.as_str().map(str::to_string).or_else(|| item.as_integer().map(|number| number.to_string()));
+        self.typed(key, "a string in quotes, or a whole number", m, text)
+    }
     /// A whole number that is not negative.
     pub fn natural(&mut self, key: &'static str, m: &mut Mistakes) -> Option<Spanned<u64>> {
         self.typed(key, "a whole number, 0 or larger", m, |item| item.as_integer().and_then(|n| u64::try_from(n).ok()))

@@ -51,15 +51,23 @@ impl Rq {
             return;
         }
         let delta = cx.sched_clock_cpu(cpu).wrapping_sub(self.clocks.clock) as i64;
-        if delta <= 0 {
+        if delta < 0 {
             return;
         }
         let (delta, scale) = (delta as u64, cx.scale(cpu));
+        let (rule, idle) = (profile.pelt_clock, self.curr.is_none() && !self.stop_running);
+        if delta == 0 {
+            // Who reads the clock of a CPU at the instant at which it has gone idle brings its scaled clock up.
+            if idle && rule.scales_time() {
+                let overloaded = || rule.overloaded(&cfs(self.cfs), &self.avg_rt, &self.avg_dl);
+                self.clocks.update(rule, 0, 0, true, scale, overloaded);
+            }
+            return;
+        }
         let irq = (self.irq_time.0 - self.prev_irq_time.0).min(delta);
         self.prev_irq_time.0 += irq;
         let steal = self.take_steal(profile.excess_steal, delta - irq);
         let nontask = irq + steal;
-        let (rule, idle) = (profile.pelt_clock, self.curr.is_none() && !self.stop_running);
         let overloaded = || rule.overloaded(&cfs(self.cfs), &self.avg_rt, &self.avg_dl);
         self.clocks.update(rule, delta, delta - nontask, idle, scale, overloaded);
         if !idle && rule.scales_time() {
@@ -148,5 +156,34 @@ impl Sched {
     /// Kernel: paravirt.h paravirt_steal_clock(), v4.12–
     pub fn steal_time(&mut self, cpu: CpuId, took: Ns) {
         self.rqs[cpu].steal_time += took;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fair::select_task_rq::{TestMachine, cpu};
+    use fairground_model::MachineView;
+    use fairground_stdx::{Instant, Ns};
+
+    /// A CPU of half the capacity runs a task for 2 ms, so its scaled clock is 1 ms behind. It goes idle, and is looked at once more at that
+    /// instant.
+    #[test]
+    fn who_reads_the_clock_as_a_cpu_goes_idle_brings_its_scaled_clock_up() {
+        for kernel in ["v5.10", "v6.1"] {
+            let mut view = MachineView::flat(1, Ns::from_ms(1));
+            view.cpus[cpu(0)].capacity = 512;
+            let mut machine = TestMachine::new(kernel, view);
+            let task = machine.running(0);
+            machine.now = Instant::from_ns(3_000_000);
+            machine.on(0, |sched, cx| sched.update_rq_clock(cx, cpu(0)));
+            let behind = |machine: &TestMachine| {
+                let clocks = &machine.sched.rqs[cpu(0)].clocks;
+                clocks.clock_task - clocks.clock_pelt
+            };
+            assert_eq!(behind(&machine), 1_000_000, "{kernel}");
+            machine.sleep(task);
+            machine.on(0, |sched, cx| sched.update_rq_clock(cx, cpu(0)));
+            assert_eq!(behind(&machine), 0, "{kernel}");
+        }
     }
 }

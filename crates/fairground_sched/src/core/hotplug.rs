@@ -35,6 +35,7 @@ impl Sched {
         }
         let at_once = self.profile.hotplug_push == HotplugPush::AtOnce;
         self.end_migrations_to(cx, cpu);
+        self.moves_to_fail(cpu);
         self.nohz_balance_exit_idle(cpu);
         self.rqs[cpu].online = false;
         // The kernel scales its tunables while the CPU still counts.
@@ -157,11 +158,11 @@ impl Sched {
             self.put_prev_task(cx, task);
             self.leave_forbidden_cpu(cx, task);
         }
-        // Those that were on their way here go elsewhere, and so do deadline tasks that wait for runtime: they stand on no queue. A
-        // kernel moves these when they have runtime again (dl_task_offline_migration()).
+        // Deadline tasks that wait for runtime stand on no queue. A kernel moves them when they have runtime again
+        // (dl_task_offline_migration()).
         for task in self.tasks.ids() {
             let row = &self.tasks[task];
-            if row.migration_pending == Some(cpu) || (row.cpu == cpu && row.state.is_on_rq()) {
+            if row.cpu == cpu && row.state.is_on_rq() {
                 self.leave_forbidden_cpu(cx, task);
             }
         }
@@ -193,6 +194,7 @@ impl Sched {
         let searching = self.searches.any();
         self.topology.replace(fresh, balancing || searching);
         self.group_stats.forget();
+        self.cpupri_set_anew();
         // The new domains count all their CPUs as busy.
         self.rqs.iter_mut().for_each(|rq| rq.lb.counted_idle = false);
         for cpu in cx.machine.online.iter() {
@@ -385,6 +387,22 @@ mod tests {
             assert!(tasks.contains(&runs) && bench.sched.is_vacated(cpu(6)), "{kernel}");
             bench.offline(7).unwrap();
             assert!(bench.sched.is_vacated(cpu(7)), "{kernel}: nobody was there");
+        }
+    }
+
+    /// The stopper comes for the running task, and finds that the CPU for which it was to leave is gone.
+    #[test]
+    fn who_was_to_go_to_a_cpu_that_left_stays() {
+        for kernel in ["v4.12", "v5.10", "v6.1", "v6.14", "v7.2"] {
+            let mut bench = Bench::new(kernel);
+            let task = bench.task_on(cpu(0), "0-7");
+            assert_eq!(bench.schedule(cpu(0)), Some(task));
+            assert!(bench.call(cpu(1), |sched, cx| sched.set_cpus_allowed(cx, task, cpus("6-7"))));
+            bench.offline(6).unwrap();
+            assert!(bench.sched.stop_work_due(cpu(0)), "{kernel}: the stopper was asked for");
+            assert_eq!(bench.schedule(cpu(0)), Some(task), "{kernel}");
+            assert_eq!((bench.sched.task(task).cpu, *bench.sched.task(task).cpus_allowed), (cpu(0), cpus("6-7")), "{kernel}");
+            assert_eq!(bench.schedule(cpu(6)), None, "{kernel}");
         }
     }
 

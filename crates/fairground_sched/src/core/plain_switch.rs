@@ -32,6 +32,7 @@ impl Sched {
     #[inline(always)]
     pub fn schedule_plain(&mut self, cx: &mut Ctx<'_, '_>) -> Option<Switch> {
         let prev = self.plain_switch_of(cx)?;
+        self.hrtick_schedule_enter(cx);
         let next = self.pick_next_plain(cx, prev);
         match next {
             Some(next) => Some(self.switch_plain(cx, prev, next)),
@@ -75,6 +76,7 @@ impl Sched {
             self.cfs_tasks_picked(cpu, next, true);
         }
         self.put_prev_set_next_plain(cx, prev, next);
+        self.hrtick_at_pick(cx, prev, next);
         if next.is_none() {
             self.update_idle_core(cpu);
         }
@@ -84,6 +86,7 @@ impl Sched {
             rq.clock_skip = Default::default();
         }
         self.context_switch(cx, prev, prev_state, next);
+        self.hrtick_schedule_exit(cx);
         Switch { prev, prev_state, next }
     }
 
@@ -94,10 +97,12 @@ impl Sched {
         self.cfs_tasks_picked(cpu, next, true);
         self.put_prev_plain(cx, prev);
         self.set_next_plain(cx, next);
+        self.hrtick_at_pick(cx, Some(prev), Some(next));
         let rq = &mut self.rqs[cpu];
         (rq.lb.newidle_found, rq.lb.server_looks, rq.lb.server_looked) = (false, false, false);
         (rq.need_resched, rq.need_resched_lazy, rq.last_seen_need_resched) = (false, false, 0);
         self.context_switch(cx, Some(prev), PrevState::Running, Some(next));
+        self.hrtick_schedule_exit(cx);
         Switch { prev: Some(prev), prev_state: PrevState::Running, next: Some(next) }
     }
 }

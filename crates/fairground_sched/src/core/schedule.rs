@@ -232,7 +232,9 @@ impl Sched {
             self.put_prev_set_next_task(cx, prev, next);
             self.hrtick_at_pick(cx, prev, next);
             self.misfit_at_pick(cx, prev, next);
-            if next.is_none() && !self.rqs[cx.cpu].stop_running {
+            // The idle task that is picked again goes on where any other one would.
+            let goes_on = from_idle && self.profile.repeated_rt_pick == RepeatedRtPick::Kept;
+            if next.is_none() && !self.rqs[cx.cpu].stop_running && !goes_on {
                 self.update_idle_core(cx.cpu);
             }
         }

@@ -60,22 +60,37 @@ impl Sched {
     ///
     /// Kernel: watchdog.c watchdog_timer_fn(), softlockup_fn(), v4.20– (a real-time thread before)
     pub fn wake_watchdog(&mut self, cx: &mut Ctx<'_, '_>) {
-        self.rqs[cx.cpu].watchdog_due = true;
+        self.rqs[cx.cpu].idle_stop_work = true;
         self.wake_stopper(cx, cx.cpu);
+    }
+
+    /// `target` goes off line, so who waits for a stopper to be moved there stays, whether it may run where it is or not: the stopper
+    /// finds that out.
+    ///
+    /// Kernel: core.c __migrate_task(), v4.12–
+    pub(super) fn moves_to_fail(&mut self, target: CpuId) {
+        for task in self.tasks.ids() {
+            if self.tasks[task].migration_pending == Some(target) {
+                let cpu = self.tasks[task].cpu;
+                self.tasks[task].migration_pending = None;
+                self.rqs[cpu].idle_stop_work = true;
+                self.add_counted(cpu, |rq| rq.stopper_queued = true);
+            }
+        }
     }
 
     /// Whether the stopper of `cpu` has something to do: to push a task, or to please the watchdog.
     #[inline]
     pub fn stop_work_due(&self, cpu: CpuId) -> bool {
         let rq = &self.rqs[cpu];
-        rq.watchdog_due || rq.takedown_due || rq.push_off.is_some() || (rq.lb.push_cpu.is_some() && !rq.stopper_on_list)
+        rq.idle_stop_work || rq.takedown_due || rq.push_off.is_some() || (rq.lb.push_cpu.is_some() && !rq.stopper_on_list)
     }
 
     /// The stopper of `cx.cpu` runs, one phase of it. The task that ran there is put down by then.
     ///
     /// Kernel: stop_machine.c cpu_stopper_thread(), v4.12–
     pub fn run_stopper(&mut self, cx: &mut Ctx<'_, '_>) -> BalanceStep {
-        self.rqs[cx.cpu].watchdog_due = false;
+        self.rqs[cx.cpu].idle_stop_work = false;
         if std::mem::take(&mut self.rqs[cx.cpu].takedown_due) {
             self.take_down_with_all(cx);
             return BalanceStep::Done;

@@ -61,7 +61,9 @@ impl Sched {
                 row.state, dl.on_list, dl.throttled
             )
         })?;
-        hold(!row.dl.on_list || row.dl.runtime >= 0, || format!("{task:?} is queued without runtime: {} ns", row.dl.runtime))?;
+        hold(!row.dl.on_list || row.dl.runtime >= 0 || row.dl.came_back, || {
+            format!("{task:?} is queued without runtime: {} ns", row.dl.runtime)
+        })?;
         hold(!row.dl.throttled || !row.dl.on_list, || format!("{task:?} is throttled and queued"))?;
         let waits = row.dl.throttled && row.state.is_on_rq();
         hold(!waits || row.dl.timer.is_some() || row.dl.forgotten, || {

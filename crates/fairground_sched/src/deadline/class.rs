@@ -31,7 +31,9 @@ impl Sched {
         }
         if ran > Ns::ZERO {
             let consumed = self.dl_scaled_delta_exec(cx, se, ran.0);
-            self.dl_mut(se).runtime -= consumed as i64;
+            let entity = self.dl_mut(se);
+            entity.runtime -= consumed as i64;
+            entity.came_back = false;
         } else if !self.dl(se).yielded {
             return;
         }

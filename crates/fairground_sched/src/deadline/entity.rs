@@ -43,6 +43,8 @@ pub(crate) struct DlEntity {
     pub(super) throttled: bool,
     /// That timer fired while its task was in another class: nothing replenishes it until it is throttled anew.
     pub(super) forgotten: bool,
+    /// It came back into the class with what runtime it had left, perhaps none, and has not been accounted since.
+    pub(super) came_back: bool,
     /// It gave its runtime away.
     pub(super) yielded: bool,
     /// It sleeps, and its 0-lag time is yet to come.
@@ -85,6 +87,7 @@ impl Unused for DlEntity {
         deadline: 0,
         throttled: false,
         forgotten: false,
+        came_back: false,
         yielded: false,
         non_contending: false,
         on_list: false,

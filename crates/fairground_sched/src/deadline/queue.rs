@@ -77,7 +77,8 @@ impl Sched {
             Comes::Wakes => entity.wake(now, revises, server),
             Comes::Replenished => self.replenish_dl_entity(cx, se),
             Comes::Restored if entity.deadline < now => entity.setup_new(now),
-            Comes::Restored | Comes::Moved => {}
+            Comes::Restored => entity.came_back = true,
+            Comes::Moved => {}
         }
         if self.dl(se).throttled && self.start_dl_timer(cx, se) {
             return;
@@ -90,7 +91,11 @@ impl Sched {
         let entity: &mut DlEntity = self.dl_mut(se);
         entity.on_list = true;
         let deadline = entity.deadline;
+        let first = !self.rqs[cpu].dl.is_runnable();
         insert(&mut self.rqs[cpu].dl.queue, deadline, se);
+        if first {
+            self.cpupri_set_by_dl(cpu);
+        }
         match se {
             DlSe::Task(_) => self.add_nr_running(cpu, 1),
             DlSe::FairServer(_) => {
@@ -144,6 +149,9 @@ impl Sched {
         match se {
             DlSe::Task(_) => rq.nr_running -= 1,
             DlSe::FairServer(_) => rq.server_queued = false,
+        }
+        if !rq.dl.is_runnable() {
+            self.cpupri_set_by_dl(cpu);
         }
         self.note_idleness(cpu);
     }

@@ -100,7 +100,7 @@ impl Sched {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn hrtick_update_enabled(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, enqueued: bool) {
         // A task that is about to leave the CPU has no slice left: the pick arms the timer for the next one.
         let runs = |task: &TaskId| self.is_fair(*task) && self.ses[self.se_of(*task)].on_rq;
@@ -132,7 +132,7 @@ impl Sched {
     /// Arms the timer for the end of the slice of `task`, which runs or is about to.
     ///
     /// Kernel: fair.c hrtick_start_fair(), v4.12–
-    #[cold]
+    #[inline(never)]
     fn hrtick_start_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         let cpu = self.tasks[task].cpu;
         if self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running <= 1 {

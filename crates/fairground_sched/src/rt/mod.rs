@@ -62,6 +62,8 @@ pub(crate) struct RtRq {
     time: u64,
     /// What may run in a period less what the class may run, ns: what was borrowed (or lent, if negative).
     borrowed: i64,
+    /// What was written of the CPU last is that a deadline entity is queued (CPUPRI_HIGHER), so no real-time task goes there.
+    cpupri_higher: bool,
     /// It is asked to push, and the interrupt that says so is under way.
     push_asked: bool,
 }

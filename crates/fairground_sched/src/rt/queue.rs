@@ -1,6 +1,6 @@
 //! A task comes onto a queue of the class, or leaves it.
 
-use super::{MAX_PRIO, RtRq};
+use super::{MAX_PRIO, MAX_RT_PRIO, RtRq};
 use crate::Sched;
 use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
@@ -45,7 +45,9 @@ impl Sched {
         let (cpu, prio) = (self.tasks[task].cpu, self.rt_prio(task));
         if !self.tasks[task].rt.on_list {
             self.dequeue_top_rt_rq(cpu);
+            let before = self.rqs[cpu].rt.highest_prio();
             insert(&mut self.rqs[cpu].rt.queue, prio, task, flags.has(EnqueueFlags::HEAD));
+            self.cpupri_set_by_rt(cpu, before);
             self.tasks[task].rt.on_list = true;
             self.start_rt_bandwidth(cx);
             self.enqueue_top_rt_rq(cpu);
@@ -65,11 +67,19 @@ impl Sched {
         let cpu = self.tasks[task].cpu;
         self.update_curr_rt(cx, cpu);
         self.dequeue_pushable_task(cpu, task);
+        let before = self.rqs[cpu].rt.highest_prio();
         if flags.has(DequeueFlags::SAVE) && !flags.has(DequeueFlags::MOVE) {
+            // It counts no more until it is back: others hear of a second task, and the priority of one that is alone changes twice.
+            self.dequeue_top_rt_rq(cpu);
+            self.enqueue_top_rt_rq(cpu);
+            if self.rqs[cpu].rt.queue.len() == 1 {
+                self.cpupri_set_by_rt(cpu, MAX_RT_PRIO);
+            }
             return;
         }
         self.dequeue_top_rt_rq(cpu);
         self.rqs[cpu].rt.remove(task);
+        self.cpupri_set_by_rt(cpu, before);
         self.tasks[task].rt.on_list = false;
         self.update_rt_overload(cpu);
         self.enqueue_top_rt_rq(cpu);

@@ -53,9 +53,9 @@ seams! {
     // Read in 6.12.107 and 6.18.15.
     history { v(4, 12) => AsTask, v(6, 18) => Apart, }
 
-    /// What becomes of a running real-time or deadline task that is picked again.
+    /// What becomes of a running real-time or deadline task, or of the idle task, that is picked again.
     RepeatedRtPick = repeated_rt_pick {
-        Renewed "renewed" "It is put down and set anew: its time is accounted before the pick, and those that wait are pushed.",
+        Renewed "renewed" "It is put down and set anew: its time is accounted before the pick, and those that wait are pushed. A core that idles is noted again.",
         Kept "kept" "It goes on as if nobody had asked.",
     }
     history { v(4, 12) => Renewed, v(6, 12) => Kept, }
@@ -98,6 +98,14 @@ seams! {
     }
     // Read in 6.18.15 and 7.2.13.
     history { v(4, 12) => IfFair, v(7, 2) => Always, }
+
+    /// What a queued deadline entity, be it the server of the fair class, makes of its CPU for real-time tasks that look for another one.
+    CpupriDeadline = cpupri_deadline {
+        Absent "absent" "Nothing: only real-time tasks count.",
+        Higher "higher"
+            "The first one puts the CPU above all real-time tasks, and the last one that leaves ends that. So does a real-time task that changes the highest priority there, or a change of the domains.",
+    }
+    history { v(4, 12) => Absent, v(5, 11) => Higher, }
 
     /// When others may look at a CPU for real-time or deadline tasks that wait there, and when it pushes any.
     PushOverload = push_overload {

@@ -1,7 +1,7 @@
 //! What must hold of every run: of its records, and of the scheduler between two events.
 
 use fairground_model::{Instr, Mode, PrevState, Sink, TraceEvent};
-use fairground_sched::seam::{AvgVruntime, LagLimit};
+use fairground_sched::seam::{AvgVruntime, LagLimit, Protection};
 use fairground_sched::{Sched, TaskState};
 use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId, Vruntime};
@@ -124,7 +124,8 @@ impl Records {
             for task in self.tasks.ids() {
                 let book = self.tasks[task].clone();
                 let least = book.on_cpu.saturating_sub(between.not_charged[task]);
-                self.must((least..=book.on_cpu).contains(&book.accounted), || {
+                let most = book.on_cpu + between.charged_more[task];
+                self.must((least..=most).contains(&book.accounted), || {
                     format!("{task:?} was on a CPU for {} ns and was charged {}", book.on_cpu, book.accounted)
                 });
             }
@@ -186,8 +187,15 @@ pub struct Between {
     old_lag: IndexVec<TaskId, bool>,
     /// When this looked last.
     seen: u64,
-    /// For how long each task ran as one of the deadline class that waits for its next period, and so stands on no queue.
+    /// For how long each task ran as one of the deadline class that waits for its next period, and so stands on no queue; or since a
+    /// clock was read that its last schedule() did not read.
     not_charged: IndexVec<TaskId, u64>,
+    /// For how long it was charged for others, since it began on such a clock.
+    charged_more: IndexVec<TaskId, u64>,
+    /// Whose CPU will not read its clock, and since when.
+    spared: IndexVec<CpuId, Option<(TaskId, u64)>>,
+    /// Whether a CPU has gone off line.
+    any_left: bool,
     /// Who does.
     runs_throttled: Vec<TaskId>,
     waits: Waits,
@@ -206,7 +214,10 @@ impl Between {
             longest_slice: times.clone(),
             old_lag: IndexVec::filled(false, case.tasks.tasks.len()),
             seen: 0,
+            charged_more: times.clone(),
             not_charged: times,
+            spared: IndexVec::filled(None, case.machine.cpus.len()),
+            any_left: false,
             runs_throttled: Vec::new(),
             waits,
             locks,
@@ -217,6 +228,7 @@ impl Between {
     pub fn check(&mut self, simulation: &Simulation) -> Result<(), String> {
         let (sched, at) = (simulation.sched(), simulation.now().ns());
         self.note_who_runs_throttled(sched, at);
+        self.note_spared_clocks(sched, at);
         for (cpu, (before, now)) in self.floors.iter_mut().zip(floors(simulation)).enumerate() {
             let is_floor = sched.profile().avg_vruntime == AvgVruntime::MinVruntime;
             if is_floor && now.since(*before) < 0 {
@@ -233,9 +245,11 @@ impl Between {
                 return Err(format!("at {at}: CPU {cpu} is idle beside {queued} queued entities"));
             }
         }
+        // Who waits for a stopper stays if the CPU to which it was to go leaves meanwhile: __migrate_task().
+        self.any_left |= sched.cpu_ids().any(|cpu| !sched.rq(cpu).online);
         for task in sched.task_ids() {
             let row = sched.task(task);
-            let allowed = row.cpus_allowed.contains(row.cpu);
+            let allowed = row.cpus_allowed.contains(row.cpu) || self.any_left;
             let right = match row.state {
                 TaskState::Queued | TaskState::Delayed => allowed,
                 TaskState::Running => allowed || waits::gives_way(simulation, row.cpu),
@@ -267,8 +281,23 @@ impl Between {
         self.seen = at;
     }
 
+    /// A wake-up that asks for a reschedule spares the next schedule() its reading of the clock. From v6.7 on that holds also for one within
+    /// a newidle balance, and the next schedule() may come late: who leaves then is not charged, and who follows is charged for it.
+    fn note_spared_clocks(&mut self, sched: &Sched, at: u64) {
+        for cpu in sched.cpu_ids() {
+            let (curr, before) = (sched.rq(cpu).curr, self.spared[cpu]);
+            if let Some((task, since)) = before.filter(|before| curr != Some(before.0)) {
+                self.not_charged[task] += at - since;
+                curr.into_iter().for_each(|next| self.charged_more[next] += at - since);
+            }
+            let since = before.filter(|before| curr == Some(before.0)).map_or(at, |before| before.1);
+            self.spared[cpu] = curr.filter(|_| sched.skips_next_clock_update(cpu)).map(|task| (task, since));
+        }
+    }
+
     /// Who sleeps in delayed dequeue is queued. Lag that outlives a sleep is limited, to the length of two requests
-    /// or a tick; another weight scales both, but not while the task is of another class: set_load_weight() only notes it then.
+    /// or a tick; another weight scales both, but not while the task is of another class: set_load_weight() only notes it then. Up to v6.18
+    /// the end of a protection has the field of the lag. A wakee with a shorter request may write it after the running task has left its queue.
     ///
     /// ```text
     /// |vlag| * w  <=  max(2 * slice, tick) * 1024 (or largest slice + tick)     weights have inverses that are exact to 2^-15
@@ -282,9 +311,12 @@ impl Between {
         if !moves && (se.sched_delayed != (state == TaskState::Delayed) || (se.sched_delayed && !se.on_rq)) {
             return Err(format!("{task:?} is {state:?}, but its entity says otherwise: {se:?}"));
         }
-        let old_lag = &mut self.old_lag[task];
-        *old_lag = !sched.task(task).policy.is_fair() || (*old_lag && !se.on_rq);
         let weight = u128::from(se.load.weight() >> 10);
+        let union = sched.profile().protection == Protection::VprotInLag;
+        let left = u128::try_from(Vruntime(se.vlag as u64).since(se.vruntime)).ok();
+        let is_protection = union && left.is_some_and(|left| left * weight <= u128::from(*longest_slice) * 1024);
+        let old_lag = &mut self.old_lag[task];
+        *old_lag = !sched.task(task).policy.is_fair() || (!se.on_rq && (is_protection || *old_lag));
         let longest = match sched.profile().lag_limit {
             LagLimit::OwnSlice => self.tick.0.max(2 * *longest_slice),
             LagLimit::LargestSlice => self.tick.0 + self.longest_slice.iter().copied().max().unwrap_or(0),

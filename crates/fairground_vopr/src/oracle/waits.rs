@@ -104,14 +104,15 @@ impl Waits {
         Ok(())
     }
 
-    /// The first real-time task of a CPU runs, or will as soon as the CPU looks, unless fair tasks are being served there.
+    /// The first real-time task of a CPU runs, or will as soon as the CPU looks, unless fair tasks are being served there. A throttled
+    /// deadline task stays with a CPU that has gone off line. If it changes its class then, it is queued there, and nobody looks.
     pub(super) fn check_real_time(&self, simulation: &Simulation, at: u64) -> Result<(), String> {
         let sched = simulation.sched();
         for cpu in sched.cpu_ids() {
             let rq = sched.rq(cpu);
             let Some(first) = sched
                 .first_rt_task(cpu)
-                .filter(|_| !rq.stop_running && !gives_way(simulation, cpu) && !sched.fair_server_runs(cpu))
+                .filter(|_| !rq.stop_running && !gives_way(simulation, cpu) && !sched.fair_server_runs(cpu) && rq.online)
             else {
                 continue;
             };

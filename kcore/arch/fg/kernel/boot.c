@@ -114,9 +114,13 @@ static fg_s64 fg_boot_cpus(u64 now)
 	}
 	for (cpu = 0; cpu < fg_cpus; cpu++)
 		fg_stopper_boot(cpu);
+	/* Each comes as the second thread of its core, or the first: the tree counts cores that have two (sched_smt_present). */
+	for (cpu = 1; cpu < fg_cpus; cpu++)
+		fg_masks_leave(cpu);
 	for (cpu = 1; cpu < fg_cpus; cpu++) {
 		fg_begin(cpu, now);
 		fg_irqs_on = 0;
+		fg_masks_come(cpu);
 		sched_cpu_starting(cpu);
 		fg_online(cpu);
 		fg_irqs_on = 1;

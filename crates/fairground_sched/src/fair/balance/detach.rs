@@ -207,7 +207,7 @@ impl Sched {
         let (id, se) = (self.se_of(task), self.se(task));
         let queue = &self.cfs_rqs[se.cfs_rq];
         let buddy = queue.next == Some(id) || queue.last == Some(id);
-        if self.profile.feats.has(Feat::CACHE_HOT_BUDDY) && buddy && self.rqs[env.dst_cpu].nr_running > 0 {
+        if self.profile.feats.has(Feat::CACHE_HOT_BUDDY) && buddy && self.rqs[env.dst_cpu].nr_counted() > 0 {
             return true;
         }
         let since = self.rqs[src].clocks.clock_task.wrapping_sub(se.exec_start) as i64;

@@ -144,7 +144,8 @@ impl Sched {
         let env = &mut lb.env;
         let src = env.src_cpu.expect("invariant: a queue was found before it was looked at");
         lb.stage = Stage::Detach;
-        if std::mem::take(&mut env.need_break) && (self.profile.lb_loop == LbLoop::Max || env.loops < self.rqs[src].nr_running) {
+        if std::mem::take(&mut env.need_break) && (self.profile.lb_loop == LbLoop::Max || env.loops < self.rqs[src].nr_counted())
+        {
             return None;
         }
         if env.dst_pinned

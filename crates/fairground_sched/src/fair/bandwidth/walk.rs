@@ -171,13 +171,14 @@ impl Sched {
         self.touch_queues(&subtree);
         self.touch_tasks(subtree.iter().filter_map(|&queue| self.bandwidth.queues.get(queue)?.limbo));
         for &queue in subtree.iter().rev() {
+            // What runs there is charged also if the queue stays throttled by another one above it.
+            self.charge_up_to_now(cx, queue);
             let row = self.throttled_queue(queue);
             row.count -= 1;
             if row.count > 0 {
                 continue;
             }
             row.time += clock - row.since;
-            self.charge_up_to_now(cx, queue);
             self.resume_pelt(queue);
             self.release_limbo(cx, queue);
             let has_load = match self.profile.unthrottled_leaf {

@@ -97,11 +97,12 @@ impl Sched {
         keeps_idle_prev.then_some((prev, Reason::AffinePrevIdle))
     }
 
-    /// Tasks of a CPU that want to run: none of those in delayed dequeue.
+    /// Tasks of a CPU that want to run: none of those in delayed dequeue. A queued server of the fair class counts as one more where it
+    /// is a task of its CPU, so a waker that runs on its behalf is not alone.
     fn nr_runnable(&self, cpu: CpuId) -> u32 {
         let rq = &self.rqs[cpu];
         let queue = &self.cfs_rqs[rq.cfs];
-        rq.nr_running - (queue.h_nr_running - queue.h_nr_runnable)
+        rq.nr_counted() - (queue.h_nr_running - queue.h_nr_runnable)
     }
 
     pub(super) fn wake_affine_weight(&mut self, cx: &Ctx<'_, '_>, placing: &Placing, sd: SdId) -> bool {

@@ -10,12 +10,13 @@ use crate::ctx::Ctx;
 use crate::fair::group::Tell;
 use crate::seam::TickPreempt;
 use fairground_model::Reason;
+use fairground_model::features::Feat;
 use fairground_stdx::{SeId, TaskId};
 
 impl Sched {
     /// Chooses how ticks and switches go from now on: the short way, if that is `wanted` and the machine has no groups, governors that
-    /// look, lost capacity, capacities that differ or energy model. For switches nobody may end turns by a timer either, and no server
-    /// of fair tasks may count. To be asked again after each change of these; without it, all go the long way.
+    /// look, lost capacity, capacities that differ or energy model. For switches no server of fair tasks may count either. To be asked
+    /// again after each change of these; without it, all go the long way.
     pub fn choose_short_ways(&mut self, wanted: bool) {
         self.plain_ticks = wanted && self.ticks_may_be_plain();
         self.plain_switches = self.plain_ticks && self.switches_may_be_plain();
@@ -23,7 +24,7 @@ impl Sched {
 
     /// Whether nothing of that is there which concerns switches alone.
     pub(crate) fn switches_may_be_plain(&self) -> bool {
-        !self.hrtick_in_use() && !self.dl_root.serves
+        !self.dl_root.serves
     }
 
     /// Whether nothing of that is there.
@@ -35,13 +36,13 @@ impl Sched {
             && !self.sched_energy_enabled()
     }
 
-    /// The task whose tick goes the short way: a fair one that runs on `cx.cpu`, where no reschedule is due, and neither the timer of a
-    /// slice nor a server counts. Nobody wants samples.
+    /// The task whose tick goes the short way: a fair one that runs on `cx.cpu`, where no reschedule is due, and no server counts.
+    /// Nobody wants samples.
     #[inline(always)]
     pub(crate) fn plain_tick_of(&self, cx: &Ctx<'_, '_>) -> Option<TaskId> {
         let rq = &self.rqs[cx.cpu];
         let task = rq.curr.filter(|_| self.plain_ticks && !cx.trace.wants_samples())?;
-        let queue = !(rq.need_resched || rq.need_resched_lazy || rq.hrtick.is_armed() || self.fair_server_counts(cx.cpu));
+        let queue = !(rq.need_resched || rq.need_resched_lazy || self.fair_server_counts(cx.cpu));
         (queue && self.is_fair(task)).then_some(task)
     }
 
@@ -65,6 +66,9 @@ impl Sched {
             TickPreempt::CfsSlice | TickPreempt::AlignRightmost => {
                 level.account(cx);
                 level.age_plain(cx);
+                if level.rq.hrtick.is_armed() && !level.profile.feats.has(Feat::DOUBLE_TICK) {
+                    return cx.decide_who(Reason::TickLeftToHrtick, task.get(), 0);
+                }
                 if level.cfs_rq.nr_running == 1 {
                     return cx.decide_who(Reason::TickAlone, task.get(), 0);
                 }

@@ -95,3 +95,34 @@ fn a_release_of_an_empty_queue_asks_nobody_to_choose() {
         assert_eq!(bench.sched.rqs[CPU].leaf_branch, None, "{kernel}, load {load}");
     }
 }
+
+/// Two groups, one in the other, are throttled while a task of the inner one runs on. Up to 7.1 the release of the outer one alone charges
+/// nobody. In 7.2 it charges who runs, though the inner one stays throttled.
+#[test]
+fn a_release_charges_who_runs_below_another_throttled_queue_in_v7_2() {
+    const CPU: CpuId = CpuId::new(0);
+    for (kernel, charges) in [("v6.18", false), ("v7.2", true)] {
+        let mut bench = Bench::new(Profile::parse(kernel).unwrap());
+        let outer = bench.group(None, 1024);
+        let inner = bench.group(Some(outer), 1024);
+        let limit = CpuMax { quota: Some(Ns(20 * MS)), period: Ns(100 * MS), burst: Ns::ZERO };
+        let task = bench.queued_in(Some(inner));
+        assert_eq!(bench.schedule(), task);
+        let [above, below] = [outer, inner].map(|group| {
+            bench.call(|sched, cx| sched.tg_set_cfs_bandwidth(cx, group, limit));
+            let queue = bench.sched.groups[group].queues[CPU].unwrap();
+            let pool = bench.sched.pool(group).unwrap();
+            pool.runtime = 0;
+            pool.reset(CPU, 0);
+            assert!(bench.call(|sched, cx| sched.throttle_cfs_rq(cx, queue)), "{kernel}");
+            queue
+        });
+        let before = bench.sched.se(task).vruntime;
+        bench.now += Ns(MS);
+        bench.sched.pool(outer).unwrap().reset(CPU, 5 * MS as i64);
+        bench.call(|sched, cx| sched.update_rq_clock(cx, CPU));
+        bench.call(|sched, cx| sched.unthrottle_cfs_rq(cx, above));
+        assert!(bench.sched.throttle_count(below) == 1, "{kernel}");
+        assert_eq!(bench.sched.se(task).vruntime != before, charges, "{kernel}");
+    }
+}
