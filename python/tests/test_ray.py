@@ -126,15 +126,16 @@ def test_a_worker_and_a_node_that_are_lost_change_nothing(cluster: Any, tmp_path
     assert there.document == fg.sweep(sweep).document
 
 
-def test_a_driver_that_is_killed_is_resumed(cluster: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_driver_that_is_stopped_is_resumed(cluster: Any, tmp_path: Path, how: signal.Signals) -> None:
     journal = tmp_path / "journal"
     code = f"import fairground as fg\nfg.sweep({long()!r}, engine='ray', address={cluster.address!r}, journal={str(journal)!r})"
     driver = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + 60
     while lines_of(journal) < 10 and driver.poll() is None and time.monotonic() < end:
         time.sleep(0.02)
-    driver.kill()
-    driver.wait()
+    driver.send_signal(how)
+    assert driver.wait() != 0
     done = lines_of(journal)
     assert 10 <= done < 240
     there = fg.sweep(long(), engine="ray", journal=journal)
