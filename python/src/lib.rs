@@ -28,7 +28,7 @@ mod _native {
     #[pymodule_export]
     use super::functions::{
         advise::advise, compare::compare, conform::conform, explain::explain, latency::latency, lists::domains, lists::listed,
-        run::replay, run::run, run::written, sweep::sweep,
+        run::replay, run::run, run::written, sweep::SweepPlan,
     };
     #[pymodule_export]
     use super::report::Report;

@@ -158,21 +158,48 @@ def compare(
 
 
 def sweep(
-    file: Path, *, threads: int = 0, journal: Path | None = None, fresh: bool = False, progress: Progress = True
+    file: Path | Mapping[str, Any],
+    *,
+    base: ScenarioLike | None = None,
+    engine: str = "local",
+    address: str | None = None,
+    until: str | None = None,
+    seeds_apart: bool = False,
+    threads: int = 0,
+    journal: Path | None = None,
+    fresh: bool = False,
+    progress: Progress = True,
 ) -> Report:
-    """Runs every combination of the axes of a sweep file. ``tables["sweep"]`` has a row for each run.
+    """Runs every combination of the axes of a sweep file. ``tables["sweep"]`` has a row for each point, over its seeds.
 
-    Finished runs stand in a journal, so a sweep that was stopped goes on where it was.
+    Finished runs stand in a journal, so a sweep that was stopped goes on where it was, with the same engine or the other.
 
-    :param file: the sweep file (``.toml``): base scenario and axes.
-    :param threads: 0 is one per CPU of this host.
-    :param journal: where finished runs are noted; beside the sweep file if left out.
+    :param file: the sweep file (``.toml``), its text (a ``str`` with a line end), or a dictionary of what it holds.
+    :param base: the scenario that is varied, instead of the one that the sweep file names; see :data:`ScenarioLike`.
+    :param engine: ``"local"``: threads of this host; ``"ray"``: the workers of a Ray cluster (``pip install fairground[ray]``).
+    :param address: of Ray: the cluster, such as ``"10.0.0.1:6379"``; a cluster that this host is part of, or else one of this host
+        alone, if left out.
+    :param until: ends the seeds of a point when the 95 % interval of the median is so narrow: ``"1%"`` or ``"METRIC=1%"``.
+    :param seeds_apart: a row for each seed.
+    :param threads: of ``"local"``: 0 is one per CPU of this host.
+    :param journal: where finished runs are noted; beside the sweep file if left out. A sweep without a file has none then.
     :param fresh: forgets finished runs and begins anew.
-    :raises InputError: with all mistakes of the sweep file and its base.
+    :raises InputError: with all mistakes of the sweep file and its base; or if Ray is not installed.
+    :raises WorldError: if the journal cannot be written, the cluster cannot be reached or fails, or a worker has another version.
     """
     number = _whole("threads", threads, 0, 1024) or 0
+    _text("until", until)
+    if engine not in ("local", "ray"):
+        raise _wrong("engine", f"there is no engine {engine!r}", 'Write "local" or "ray".')
+    if engine == "local" and address is not None:
+        raise _wrong("address", "an address without Ray", 'Add engine="ray".')
     with Bar(progress, "sweeping") as bar:
-        return _native.sweep(file, number, journal, fresh, bar.tell)
+        plan = _native.SweepPlan(file, base, until, seeds_apart)
+        if engine == "ray":
+            from . import _ray
+
+            return _ray.sweep(plan, address, journal, fresh, bar.tell)
+        return plan.run(number, journal, fresh, bar.tell)
 
 
 def explain(

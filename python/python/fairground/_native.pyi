@@ -6,6 +6,7 @@ __all__ = [
     "Metric",
     "Report",
     "RunResult",
+    "SweepPlan",
     "Table",
     "__VERSION__",
     "advise",
@@ -17,7 +18,6 @@ __all__ = [
     "listed",
     "replay",
     "run",
-    "sweep",
     "written",
 ]
 
@@ -168,6 +168,35 @@ class Report:
 
     def _repr_html_(self) -> str: ...
 
+@final
+class SweepPlan:
+    """A sweep that is checked. Its runs are numbered from 0; ``len`` is how many there are."""
+
+    def __new__(cls, sweep: object, base: object | None, until: str | None, seeds_apart: bool) -> SweepPlan: ...
+    @staticmethod
+    def of_carried(carried: tuple[Any, ...]) -> SweepPlan:
+        """The plan of which ``carried()`` was made, on any machine."""
+
+    def carried(self) -> tuple[Any, ...]:
+        """The plan as plain values, with the texts of the files that it names, without the journal."""
+
+    def run(self, threads: int, journal: _Path | None, fresh: bool, progress: _Progress) -> Report:
+        """Makes what is not finished, on threads of this host."""
+
+    def open(self, journal: _Path | None, fresh: bool) -> list[int]:
+        """Reads the journal and gives the numbers of the runs that are open."""
+
+    def run_lines(self, first: int, end: int) -> str:
+        """Makes the runs from ``first`` to before ``end``: a line of the journal for each."""
+
+    def note(self, lines: str) -> int:
+        """Takes such lines, notes them in the journal and says how many there were."""
+
+    def finish(self) -> Report:
+        """Puts together what was finished before and what was noted."""
+
+    def __len__(self) -> int: ...
+
 def run(
     scenario: object, changes: dict[str, Any], events: bool, paranoid: bool, progress: _Progress
 ) -> RunResult: ...
@@ -176,7 +205,6 @@ def written(scenario: object, changes: dict[str, Any]) -> str: ...
 def compare(
     scenario: object, other: _Path | None, asked: dict[str, Any], changes: dict[str, Any], progress: _Progress
 ) -> Report: ...
-def sweep(file: _Path, threads: int, journal: _Path | None, fresh: bool, progress: _Progress) -> Report: ...
 def explain(scenario: object, asked: dict[str, Any], changes: dict[str, Any], progress: _Progress) -> Report: ...
 def advise(inputs: list[Any], asked: dict[str, Any], changes: dict[str, Any], progress: _Progress) -> Report: ...
 def latency(input: object, asked: dict[str, Any], changes: dict[str, Any], progress: _Progress) -> Report: ...

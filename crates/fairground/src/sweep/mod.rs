@@ -7,6 +7,7 @@
 mod aggregate;
 mod axes;
 mod base;
+mod carried;
 mod journal;
 mod page;
 mod row;
@@ -29,7 +30,7 @@ use fairground_report::Input;
 use fairground_report::document::hex;
 use fairground_scenario::guard::VERSION;
 use fairground_scenario::text::fields::parse_toml;
-use fairground_scenario::text_file::{is_stdin, name_of, read_text};
+use fairground_scenario::text_file::{Texts, is_stdin, name_of, read_text};
 use fairground_scenario::{BandResult, Control, Error, Scenario, Source};
 use journal::{Finished, Journal};
 use rayon::prelude::*;
@@ -62,6 +63,8 @@ pub struct SweepText {
     pub base: Option<Source>,
     /// Where the journal lies; none: there is none.
     pub journal: Option<PathBuf>,
+    /// Texts that are taken instead of the files of these paths, as [`Sweep::carried`] has them.
+    pub texts: Texts,
 }
 
 /// A sweep that ran.
@@ -99,6 +102,7 @@ impl Swept {
 /// A sweep file with its base scenario, checked.
 pub struct Sweep {
     name: String,
+    text: String,
     spec: SweepSpec,
     base: Base,
     input_digest: u128,
@@ -108,26 +112,26 @@ pub struct Sweep {
 }
 
 /// What is done of a sweep, and a journal open for the rest.
-pub struct Begun<'s> {
+pub struct Begun {
     /// Rows that are finished, by number.
     pub finished: Vec<Row>,
     /// The numbers of all others.
     pub open: Vec<usize>,
     journal: Option<Journal>,
-    sweep: &'s Sweep,
 }
 
-impl Begun<'_> {
-    /// Notes a row in the journal, if there is one.
+impl Begun {
+    /// Notes a row in the journal, if there is one and the row tells of a run that was made.
     pub fn note(&self, row: &Row) -> Result<(), Error> {
-        self.journal.as_ref().map_or(Ok(()), |journal| journal.append(row))
+        let is_made = !row.scenario_digest.is_empty() && !matches!(row.outcome, Outcome::Missing | Outcome::Spared);
+        self.journal.as_ref().filter(|_| is_made).map_or(Ok(()), |journal| journal.append(row))
     }
-    /// Puts the finished rows and these together.
-    pub fn assemble(self, rows: Vec<Row>) -> Result<Swept, Error> {
+    /// Puts the finished rows of a sweep and these together.
+    pub fn assemble(self, sweep: &Sweep, rows: Vec<Row>) -> Result<Swept, Error> {
         let (resumed, foreign) = (self.finished.len(), self.journal.as_ref().map_or(0, |journal| journal.foreign));
         let mut all = self.finished;
         all.extend(rows);
-        Ok(Swept { resumed, foreign, ..self.sweep.assemble(all)? })
+        Ok(Swept { resumed, foreign, ..sweep.assemble(all)? })
     }
 }
 
@@ -139,36 +143,32 @@ impl Sweep {
         journal.push(".journal");
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let (name, text) = (name_of(path), read_text(path)?);
-        Sweep::parse(SweepText { name, text, folder, base: None, journal: Some(PathBuf::from(journal)) })
+        Sweep::parse(SweepText { name, text, folder, journal: Some(PathBuf::from(journal)), ..SweepText::default() })
     }
     /// The same of a text. Its base is a file that it names, a table `[base]`, or what the caller gives.
     pub fn parse(input: SweepText) -> Result<Sweep, Error> {
-        let SweepText { name, text, folder, base, journal } = input;
+        let input_digest = digest_of(&input.text);
+        let SweepText { name, text, folder, base, journal, texts } = input;
         let spec = SweepSpec::read(&text, base.is_some()).map_err(|wrong| Error::input(&name, text.clone(), wrong))?;
         let mut wrong = Mistakes::default();
         let mut base = match base {
-            Some(source) => Base { table: parse_toml(&source.text, &mut wrong), source, wrong, folder },
+            Some(source) => Base { table: parse_toml(&source.text, &mut wrong), source, wrong, folder, texts },
             None if spec.base.is_empty() => {
                 let mut table = parse_toml(&text, &mut wrong);
                 let base = table.remove("base").and_then(|base| base.into_table().ok()).unwrap_or_default();
-                Base { table: base, source: Source { name: name.clone(), text: text.clone() }, wrong, folder }
+                Base { table: base, source: Source { name: name.clone(), text: text.clone() }, wrong, folder, texts }
             }
             None => {
                 let path = folder.join(&spec.base);
                 let source = Source { name: path.display().to_string(), text: read_text(&path)? };
                 let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-                Base { table: parse_toml(&source.text, &mut wrong), source, wrong, folder }
+                Base { table: parse_toml(&source.text, &mut wrong), source, wrong, folder, texts }
             }
-        };
-        let digest_of = |text: &str| {
-            let mut digest = Digest::default();
-            digest.bytes(text.as_bytes());
-            digest.value()
         };
         base.name_prices(&spec);
         base::check(&base, &spec, &name, &text)?;
-        let (input_digest, base_digest) = (digest_of(&text), digest_of(&base.source.text));
-        Ok(Sweep { name, spec, base, input_digest, base_digest, journal, shapes: Shapes::default() })
+        let base_digest = digest_of(&base.source.text);
+        Ok(Sweep { name, text, spec, base, input_digest, base_digest, journal, shapes: Shapes::default() })
     }
     /// The sweep file and its base as inputs of documents.
     pub fn inputs(&self) -> Vec<Input> {
@@ -219,7 +219,7 @@ impl Sweep {
         self.rows(numbers, threads, &how, control)
     }
     /// Reads the journal: which rows are finished, and which runs are open. Nothing is run.
-    pub fn begin(&self, options: &SweepOptions) -> Result<Begun<'_>, Error> {
+    pub fn begin(&self, options: &SweepOptions) -> Result<Begun, Error> {
         let (journal, finished) = self.open(options)?;
         let (mut done, mut open) = (Vec::new(), Vec::new());
         for group in self.groups(&(0..self.runs())) {
@@ -241,7 +241,7 @@ impl Sweep {
                 open.extend(group);
             }
         }
-        Ok(Begun { finished: done, open, journal, sweep: self })
+        Ok(Begun { finished: done, open, journal })
     }
     /// Puts rows together, in any order. Runs without a row are missing; two rows of one run are refused.
     pub fn assemble(&self, mut rows: Vec<Row>) -> Result<Swept, Error> {
@@ -396,6 +396,12 @@ impl Sweep {
         (how.note)(&row)?;
         Ok(row)
     }
+}
+
+fn digest_of(text: &str) -> u128 {
+    let mut digest = Digest::default();
+    digest.bytes(text.as_bytes());
+    digest.value()
 }
 
 /// What becomes of finished rows: which were finished before, and who is told of a new one.

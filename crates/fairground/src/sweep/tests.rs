@@ -129,7 +129,7 @@ fn a_journal_begun_in_one_way_is_finished_in_another() {
         for number in begun.open.clone() {
             rest.extend(sweep.run_points(number..number + 1, 1, Control::none()).unwrap());
         }
-        let there = begun.assemble(rest).unwrap();
+        let there = begun.assemble(&sweep, rest).unwrap();
         let here = sweep.run(&again, Control::none()).unwrap();
         assert!(here.resumed >= 7);
         assert_eq!(files(&sweep, &there), files(&sweep, &here));
