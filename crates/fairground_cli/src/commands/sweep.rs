@@ -1,11 +1,12 @@
 //! `fairground sweep`.
 
-use super::Example;
+use super::{Example, sweep_ray};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show::{self, tell};
 use fairground::output::{ResultFiles, ResultKind};
 use fairground::sweep::{Sweep, SweepOptions, sweep_document, sweep_file, sweep_summary, sweep_table};
+use fairground_scenario::control::Silent;
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
@@ -20,9 +21,12 @@ pub(crate) struct Args {
     /// Threads; 0 = one per CPU of this host
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
-    /// Where runs are made
+    /// Where runs are made; ray needs python3 and: pip install 'fairground[ray]'
     #[arg(long, value_enum, default_value_t = Engine::Local)]
     engine: Engine,
+    /// Of --engine ray: the cluster, such as 10.0.0.1:6379; the one that this host is part of, or else one of this host alone, if left out
+    #[arg(long, value_name = "HOST:PORT")]
+    address: Option<String>,
     /// Where finished runs are noted; beside the sweep file if left out
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
@@ -43,6 +47,8 @@ const KINDS: [ResultKind; 4] = [ResultKind::Csv, ResultKind::Json, ResultKind::P
 enum Engine {
     /// Threads of this host
     Local,
+    /// Workers of a Ray cluster
+    Ray,
 }
 
 /// Examples of the help.
@@ -50,11 +56,11 @@ pub(crate) const EXAMPLES: &[Example] = &[
     ("sweep scenarios/sweeps/latency.toml", "every combination of the axes in a file"),
     ("sweep scenarios/sweeps/latency.toml -o latency.csv --fresh", "anew, with all figures in a file"),
     ("sweep scenarios/sweeps/quota.toml -o quota.html", "a service against its quota, with charts"),
+    ("sweep scenarios/sweeps/quota.toml --engine ray --address 10.0.0.1:6379", "on all machines of a Ray cluster"),
     ("sweep scenarios/sweeps/quota.toml --until 5%", "fewer seeds where the interval is narrow already"),
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
-    let Engine::Local = args.engine;
     let mut sweep = Sweep::load(&args.sweep)?;
     if args.seeds_apart {
         sweep.set_seeds_apart();
@@ -63,8 +69,22 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         sweep.set_until(width)?;
     }
     let files = ResultFiles::open(&args.output, "sweep", &KINDS)?;
+    let mut options = SweepOptions { threads: args.threads, fresh: args.fresh, journal: args.journal.clone() };
+    match args.engine {
+        Engine::Ray => {
+            let code = filled(args, &options)?;
+            if code != 0 {
+                return Ok(code);
+            }
+            // All runs stand in the journal now.
+            options.fresh = false;
+        }
+        Engine::Local if args.address.is_some() => {
+            return Err(Error::one("--address", "an address without Ray", "Add --engine ray."));
+        }
+        Engine::Local => {}
+    }
     let bar = Bar::new("sweeping");
-    let options = SweepOptions { threads: args.threads, fresh: args.fresh, journal: args.journal.clone() };
     let swept = sweep.run(&options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let swept = swept?;
@@ -88,4 +108,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(swept.exit_code())
+}
+
+fn filled(args: &Args, options: &SweepOptions) -> Result<u8, Error> {
+    let until = args.until.iter().map(|until| format!("--until={until}"));
+    let more: Vec<String> = until.chain(args.seeds_apart.then(|| "--seeds-apart".to_string())).collect();
+    sweep_ray::fill(&args.sweep, args.address.as_deref(), &more, options, Control::new(interrupt::flag(), &Silent))
 }
