@@ -19,6 +19,9 @@ from ._native import __VERSION__, Report, SweepPlan
 
 _BATCH_S = 1.0
 """How long a batch is to take."""
+_SETTINGS = 4
+"""The type of the frame that each side of HTTP/2 sends first (RFC 9113, 3.4); it stands after three bytes of length."""
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, _SETTINGS, 0, 0, 0, 0, 0])
 _DEATHS = 20
 """So often a batch is begun anew after its worker died."""
 _ANSWER_S = 4.0
@@ -186,7 +189,8 @@ def _connected(address: str | None) -> Iterator[Any]:
         _probe(address)
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+    # Ray ends the process where it loses the cluster while it connects.
+    except (ConnectionError, RuntimeError, ValueError, SystemExit, ray.exceptions.RayError) as error:
         where = "Ray cannot be started here" if address is None else f"there is no Ray cluster at {address}"
         raise WorldError(None, f"{where}: {error}") from None
     try:
@@ -196,13 +200,18 @@ def _connected(address: str | None) -> Iterator[Any]:
 
 
 def _probe(address: str) -> None:
-    """Ray itself tries a dead address for a minute."""
+    """Whether a server of gRPC answers. Ray itself tries a dead address for more than a minute."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535:
         hint = "HOST:PORT of the head, such as 10.0.0.1:6379."
         raise InputError([Mistake("address", None, None, f"{address!r} is no address", hint)])
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_S).close()
+        with socket.create_connection((host.strip("[]"), int(port)), _ANSWER_S) as connection:
+            connection.settimeout(_ANSWER_S)
+            connection.sendall(_HELLO)
+            answer = connection.recv(4)
+            if len(answer) < 4 or answer[3] != _SETTINGS:
+                raise ConnectionError("another service answers")
     except OSError as error:
         what = f"there is no Ray cluster at {address}: {error}; `ray status` on its head tells the address"
         raise WorldError(error.errno, what) from None
