@@ -111,6 +111,7 @@ def workers(cluster: Any) -> list[int]:
 def test_a_worker_of_another_version_is_refused_by_name(cluster: Any, file: Path, tmp_path: Path) -> None:
     (tmp_path / "fairground").mkdir()
     (tmp_path / "fairground/__init__.py").write_text("__version__ = '0.0.9'\n")
+    file.write_text(SWEEP.replace("1..10", "1..400"))
     node = cluster.add_node(num_cpus=2, object_store_memory=80_000_000, env_vars={"PYTHONPATH": str(tmp_path)})
     try:
         with pytest.raises(fg.WorldError, match=rf"worker {socket.gethostname()} has fairground 0.0.9, this is {fg.__version__}"):
@@ -132,7 +133,6 @@ def test_an_address_without_a_cluster_is_told_at_once(file: Path) -> None:
             assert ended.returncode == 1 and f"there is no Ray cluster at 127.0.0.1:{port}" in ended.stderr, ended.stderr
             assert time.monotonic() - began < 15
     with pytest.raises(fg.InputError, match="'nonsense' is no address"):
-        code = "import fairground._ray as r; r._probe('nonsense')"
         from fairground import _ray
 
         _ray._probe("nonsense")
