@@ -72,7 +72,7 @@ def main(count: int, seed: int) -> None:
                 assert driver.returncode == 0 and said.strip().splitlines()[-1:] == [wanted], (number, seed, driver.returncode, said, wanted)
                 break
             print(f"round {number + 1} of {count}: same bytes; {json.dumps(done)} killed", flush=True)
-    cluster.shutdown()
+    cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

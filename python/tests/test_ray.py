@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import socket
@@ -40,10 +41,10 @@ def cluster() -> Iterator[Any]:
     # Workers find the package and the tests' Python as this process does.
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 80_000_000})
     cluster.add_node(num_cpus=1, object_store_memory=80_000_000)
-    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+    ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
     yield cluster
-    ray.shutdown()
-    cluster.shutdown()
+    ray.shutdown()  # type: ignore[no-untyped-call]
+    cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
 @pytest.fixture

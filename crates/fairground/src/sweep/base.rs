@@ -4,8 +4,8 @@ use super::axes::{Axis, AxisKind, AxisValue, path};
 use super::spec::SweepSpec;
 use fairground_machine::CostModel;
 use fairground_model::{Mistake, Mistakes};
-use fairground_scenario::{Error, FileMistakes, Overrides, Scenario, Source};
 use fairground_scenario::text_file::Texts;
+use fairground_scenario::{Error, FileMistakes, Overrides, Scenario, Source};
 use std::path::PathBuf;
 use toml_edit::{Item, Table};
 
