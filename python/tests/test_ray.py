@@ -43,7 +43,7 @@ def cluster() -> Iterator[Any]:
     cluster.add_node(num_cpus=1, object_store_memory=80_000_000)
     ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
     yield cluster
-    ray.shutdown()  # type: ignore[no-untyped-call]
+    ray.shutdown()
     cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
