@@ -11,16 +11,21 @@ const MODULE: &str = "fairground._errors";
 
 /// An error as an exception. What was written of a dictionary is shown by dotted paths, all else by lines.
 pub(crate) fn exception(py: Python<'_>, error: &Error, places: Option<&Places>) -> PyErr {
+    exception_of(py, error, &|_| places)
+}
+
+/// The same of several dictionaries, each found by what it is called.
+pub(crate) fn exception_of<'p>(py: Python<'_>, error: &Error, places: &dyn Fn(&str) -> Option<&'p Places>) -> PyErr {
     made(py, error, places).unwrap_or_else(|failed| failed)
 }
 
-fn made(py: Python<'_>, error: &Error, places: Option<&Places>) -> PyResult<PyErr> {
+fn made<'p>(py: Python<'_>, error: &Error, places: &dyn Fn(&str) -> Option<&'p Places>) -> PyResult<PyErr> {
     let module = py.import(MODULE)?;
     let value = match error {
         Error::Input(files) => {
             let mistakes = PyList::empty(py);
             for file in files {
-                add(&module, &mistakes, file, places)?;
+                add(&module, &mistakes, file, places(&file.name))?;
             }
             module.getattr("InputError")?.call1((mistakes,))?
         }

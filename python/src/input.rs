@@ -90,6 +90,6 @@ pub(crate) struct Changes {
 impl Changes {
     pub(crate) fn overrides(self) -> Overrides {
         let Changes { kernel, features, set, machine, capacities, seed, duration } = self;
-        Overrides { profile: kernel, else_profile: None, features, set, machine, capacities, seed, duration }
+        Overrides { profile: kernel, features, set, machine, capacities, seed, duration, ..Overrides::default() }
     }
 }

@@ -1,12 +1,13 @@
-"""Sweeps on Ray under random failures: ``python tests/chaos_ray.py ROUNDS [FIRST_SEED]``.
+"""Sweeps on Ray while workers are killed, a node goes and comes, and the driver is killed and begun again.
 
-In each round workers are killed, nodes are removed and drivers are killed or interrupted, at random. A driver that was stopped is
-started again with the same journal, at times with the local engine. The round fails if the report is not, byte for byte, that of an
-undisturbed local sweep. A round is repeated by its seed, as far as the moments are.
+    python tests/chaos_ray.py [COUNT [SEED]]
+
+Each round must end with the bytes of a local sweep.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -15,137 +16,64 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ray.cluster_utils import Cluster
+import test_ray
 
-RUNS = 120
-DISTURBANCES = 6
-"""At most so many in a round, so that it ends."""
-ROUND_S = 300.0
-SWEEP: dict[str, Any] = {
-    "metrics": ["tasks.player.max_wait_ms", "switches"],
-    "axes": {"workload.0.tasks.hog.count": [1, 2, 3], "profile": ["v6.1", "v6.12"], "seed": f"1..{RUNS // 6}"},
-    "base": {
-        "duration": "5s",
-        "machine": {"preset": "smp-2"},
-        "workload": [{"tasks": [{"name": "hog", "hog": True, "count": 1}, {"name": "player", "run": "1ms", "period": "5ms"}]}],
-    },
-}
+import fairground as fg
+
+DRIVER = "import sys, chaos_ray; print(chaos_ray.digest(sys.argv[1], engine='ray', address=sys.argv[2]))"
 
 
-def drive(engine: str, address: str, journal: str, out: str) -> None:
-    """What a driver does: sweeps, and writes all of the report."""
-    import fairground as fg
-
-    more: dict[str, Any] = {"address": address} if engine == "ray" else {}
-    report = fg.sweep(SWEEP, engine=engine, journal=journal, progress=False, **more)
-    Path(out).write_text(json.dumps(report.document) + report.summary + report.html())
+def digest(file: str | Path, **how: Any) -> str:
+    report = fg.sweep(file, progress=False, **how)
+    return hashlib.sha256("".join(test_ray.parts(report)).encode()).hexdigest()
 
 
-def start(engine: str, address: str, journal: Path, out: Path) -> subprocess.Popen[bytes]:
-    words = [sys.executable, __file__, "--drive", engine, address, str(journal), str(out)]
-    return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+def main(count: int, seed: int) -> None:
+    from ray.cluster_utils import Cluster
 
-
-def workers() -> list[int]:
-    """Processes of Ray that make a batch."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and b"ray::fairground" in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
-def lines_of(journal: Path) -> int:
-    return journal.read_bytes().count(b"\n") if journal.exists() else 0
-
-
-class Round:
-    """One sweep with its disturbances."""
-
-    def __init__(self, cluster: Any, nodes: list[Any], seed: int, folder: Path) -> None:
-        self.cluster, self.nodes = cluster, nodes
-        self.dice = random.Random(seed)
-        self.journal, self.out = folder / "journal", folder / "report"
-        self.happened: Counter[str] = Counter()
-        self.driver = self.begin("ray")
-
-    def begin(self, engine: str) -> subprocess.Popen[bytes]:
-        return start(engine, self.cluster.address, self.journal, self.out)
-
-    def disturb(self) -> None:
-        kind = self.dice.choice(["worker", "node", "driver killed", "driver interrupted"])
-        if kind == "worker":
-            found = workers()
-            if not found:
-                return
-            try:
-                os.kill(self.dice.choice(found), signal.SIGKILL)
-            except ProcessLookupError:
-                return
-        elif kind == "node":
-            self.cluster.remove_node(self.nodes.pop(self.dice.randrange(len(self.nodes))))
-            self.nodes.append(self.cluster.add_node(num_cpus=1))
-        else:
-            self.driver.send_signal(signal.SIGKILL if kind == "driver killed" else signal.SIGINT)
-            self.driver.communicate()
-            if self.driver.returncode != 0:
-                engine = "local" if self.dice.random() < 0.25 else "ray"
-                self.happened[f"resumed with {engine}"] += 1
-                self.driver = self.begin(engine)
-        self.happened[kind] += 1
-
-    def run(self, expected: str) -> str | None:
-        """What went wrong, if something did."""
-        end = time.monotonic() + ROUND_S
-        step = RUNS // (DISTURBANCES + 1)
-        due = [self.dice.randrange(step * at, step * (at + 1)) for at in range(DISTURBANCES)]
-        while self.driver.poll() is None:
-            if due and lines_of(self.journal) >= due[0]:
-                del due[0]
-                self.disturb()
-            if time.monotonic() > end:
-                self.driver.kill()
-                return f"not done after {ROUND_S:.0f} s"
-            time.sleep(0.02)
-        _, told = self.driver.communicate()
-        if self.driver.returncode != 0:
-            return f"exit code {self.driver.returncode}: {told.decode()[-2000:]}"
-        return None if self.out.read_text() == expected else "the report differs"
-
-
-def main(rounds: int, first: int) -> int:
-    failed, happened = 0, Counter[str]()
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    nodes = [cluster.add_node(num_cpus=1)]
-    try:
-        with tempfile.TemporaryDirectory() as name:
-            whole = Path(name) / "whole"
-            drive("local", "", str(Path(name) / "journal"), str(whole))
-            expected = whole.read_text()
-            for seed in range(first, first + rounds):
-                folder = Path(name) / str(seed)
-                folder.mkdir()
-                begin = time.monotonic()
-                one = Round(cluster, nodes, seed, folder)
-                wrong = one.run(expected)
-                failed += wrong is not None
-                happened += one.happened
-                print(f"seed {seed}: {wrong or 'same'}, {time.monotonic() - begin:.0f} s, {dict(one.happened)}", flush=True)
-    finally:
-        cluster.shutdown()
-    print(f"{rounds} rounds, {failed} failed; {dict(happened)}")
-    return min(failed, 1)
+    chance = random.Random(seed)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 80_000_000})
+    second = cluster.add_node(num_cpus=1, object_store_memory=80_000_000)
+    for number in range(count):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "sweep.toml"
+            (file.parent / "base.toml").write_text(test_ray.BASE)
+            file.write_text(test_ray.SWEEP.replace("1..10", f"{number * 100 + 1}..{number * 100 + 15}"))
+            wanted = digest(file, journal=file.parent / "here")
+            done = {"workers": 0, "nodes": 0, "drivers": 0}
+            while True:
+                command = [sys.executable, "-c", DRIVER, str(file), cluster.address]
+                driver = subprocess.Popen(command, cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True)
+                dies_at = time.monotonic() + chance.uniform(2, 6) if done["drivers"] < 2 and chance.random() < 0.6 else None
+                while driver.poll() is None:
+                    time.sleep(chance.uniform(0.05, 0.6))
+                    pids = test_ray.workers(cluster)
+                    if pids and done["workers"] < 6 and chance.random() < 0.5:
+                        try:
+                            os.kill(chance.choice(pids), signal.SIGKILL)
+                            done["workers"] += 1
+                        except ProcessLookupError:
+                            pass
+                    if pids and done["nodes"] < 1 and chance.random() < 0.3:
+                        cluster.remove_node(second, allow_graceful=False)
+                        second = cluster.add_node(num_cpus=1, object_store_memory=80_000_000)
+                        done["nodes"] += 1
+                    if dies_at is not None and time.monotonic() > dies_at:
+                        driver.kill()
+                        done["drivers"] += 1
+                        dies_at = None
+                # Ray tells of dead workers on stdout too.
+                said = driver.communicate()[0]
+                if driver.returncode == -signal.SIGKILL:
+                    continue
+                assert driver.returncode == 0 and said.strip().splitlines()[-1:] == [wanted], (number, seed, driver.returncode, said, wanted)
+                break
+            print(f"round {number + 1} of {count}: same bytes; {json.dumps(done)} killed", flush=True)
+    cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--drive"]:
-        drive(*sys.argv[2:])
-        sys.exit(0)
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1))
+    main(*[int(word) for word in (sys.argv[1:] + ["50", "1"][len(sys.argv) - 1 :])[:2]])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
 
 import fairground as fg
 from fairground import _native
+from fairground._native import SweepPlan
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAYER = ROOT / "scenarios/examples/hog-and-player.toml"
@@ -80,7 +82,7 @@ def test_the_scenario_of_a_run_of_a_sweep_has_the_digest_of_its_row() -> None:
     axes = "[axes]\n'workload.0.tasks.a.nice' = [0, 5]\n'profile.tunables.base_slice_ns' = ['1ms', '4ms']\nseed = [7]\n"
     plan = _native.SweepPlan(axes, base, None, True)
     rows = fg.sweep(axes, base=base, seeds_apart=True).tables["sweep"].to_dicts()
-    digests = [fg.run(plan.scenario(number)).digest for number in range(plan.runs)]
+    digests = [fg.run(plan.scenario(number)).digest for number in range(len(plan))]
     assert digests == [row["digest"] for row in rows] and len(set(digests)) == 4
     with pytest.raises(IndexError, match="run 4 of 4"):
         plan.scenario(4)
@@ -93,6 +95,42 @@ def test_sweep_has_a_row_for_each_run_and_goes_on_where_it_was(tmp_path: Path) -
     again = fg.sweep(tmp_path / "sweep.toml")
     assert len(first.tables["sweep"]) == 4
     assert first.tables["sweep"].to_dicts() == again.tables["sweep"].to_dicts()
+
+
+def test_sweep_takes_a_text_a_dictionary_and_any_base(tmp_path: Path) -> None:
+    base = fg.Scenario(duration="20ms", machine="smp-1").hog("a", count=3)
+    as_dict = {"axes": {"workload.0.tasks.0.nice": [0, 5], "seed": "1..3"}, "metrics": ["switches"]}
+    of_dict = fg.sweep(as_dict, base=base)
+    text = 'metrics = ["switches"]\n[axes]\n"workload.0.tasks.0.nice" = [0, 5]\nseed = "1..3"\n'
+    of_text = fg.sweep(text, base=base.to_toml(), journal=tmp_path / "journal")
+    assert of_dict.tables["sweep"].to_dicts() == of_text.tables["sweep"].to_dicts() and len(of_dict.tables["sweep"]) == 2
+    assert len((tmp_path / "journal").read_text().splitlines()) == 6 and list(tmp_path.iterdir()) == [tmp_path / "journal"]
+    assert len(fg.sweep(as_dict | {"base": base.to_dict()}, seeds_apart=True).tables["sweep"]) == 6
+    with pytest.raises(fg.InputError) as wrong:
+        fg.sweep({"axes": {"workload.0.tasks.0.nice": [0, 99]}}, base={"duration": "1s", "machine": {"preset": "smp-1"}, "workload": [{"tasks": [{"name": "a", "hogg": True}]}]})
+    paths = {(mistake.file, mistake.path) for mistake in wrong.value.mistakes}
+    assert ("base", "workload[0].tasks[0].hogg") in paths, wrong.value
+
+
+def test_a_sweep_is_made_in_parts_without_any_file_of_its_beginning(tmp_path: Path) -> None:
+    rtapp = '{"tasks": {"a": {"loop": 5, "run": 1000, "sleep": 4000}}, "global": {"duration": 1}}'
+    (tmp_path / "a.json").write_text(rtapp)
+    base = "duration = '20ms'\nmachine = { preset = 'smp-1' }\nworkload = [{ rtapp = 'a.json' }]\n"
+    (tmp_path / "base.toml").write_text(base)
+    (tmp_path / "sweep.toml").write_text("base = 'base.toml'\naxes = { profile = ['v5.19', 'v6.12'], seed = '1..3' }")
+    here = fg.sweep(tmp_path / "sweep.toml", journal=tmp_path / "here")
+    plan = SweepPlan(tmp_path / "sweep.toml", None, None, False)
+    carried = pickle.loads(pickle.dumps(plan.carried()))
+    for file in ("a.json", "base.toml"):
+        (tmp_path / file).unlink()
+    assert plan.open(tmp_path / "there", False) == list(range(len(plan))) == list(range(6))
+    for first in (4, 2, 0):
+        assert plan.note(SweepPlan.of_carried(carried).run_lines(first, first + 2)) == 2
+    assert plan.finish().document == here.document
+    lines = [sorted((tmp_path / name).read_text().splitlines()) for name in ("here", "there")]
+    assert lines[0] == lines[1]
+    with pytest.raises(RuntimeError, match="not open"):
+        plan.finish()
 
 
 def test_lists_have_a_name_and_a_sentence() -> None:

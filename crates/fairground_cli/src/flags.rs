@@ -209,6 +209,7 @@ impl ScenarioFlags {
             capacities: self.capacities.clone(),
             seed: self.seed,
             duration: self.duration.clone(),
+            ..Overrides::default()
         }
     }
 }

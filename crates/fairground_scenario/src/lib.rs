@@ -167,7 +167,7 @@ impl Scenario {
         let cpus = parts.nr_cpus();
         parts.groups = groups::read(top.tables("group", &mut m), &mut m);
         parts.sessions = autogroup::read(top.tables("session", &mut m), &mut m);
-        let place = workload::Place { folder, cpus, groups: &parts.groups };
+        let place = workload::Place { folder, texts: &overrides.texts, cpus, groups: &parts.groups };
         parts.workloads = workload::read(top.tables("workload", &mut m), &place, &mut m, &mut files);
         if whole && !has_workload {
             m.whole("a scenario without `[[workload]]`", "Say what runs: `[[workload]]` with `tasks`, `name` or `rtapp`.");

@@ -5,6 +5,7 @@ use crate::nouns::autogroup::{self, SCHED_AUTOGROUP_ENABLED};
 use crate::nouns::capacities::Capacities;
 use crate::nouns::machine;
 use crate::nouns::profile;
+use crate::text_file::Texts;
 use fairground_machine::Machine;
 use fairground_model::Mistakes;
 use fairground_sched::profile::{Profile, ProfileError};
@@ -30,6 +31,8 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// `--duration`, with its unit.
     pub duration: Option<String>,
+    /// Texts that are taken instead of the files of these paths; no flag.
+    pub texts: Texts,
 }
 
 impl Overrides {
@@ -68,7 +71,7 @@ impl Overrides {
     pub fn machine(&self, base: Option<Machine>, notes: &mut Vec<String>) -> Result<Option<Machine>, Error> {
         let mut current = base;
         if let Some(text) = &self.machine {
-            current = Some(machine::from_flag(text, notes)?);
+            current = Some(machine::from_flag(text, &self.texts, notes)?);
         }
         let mut wrong = Mistakes::default();
         for (key, value) in self.settings(&mut Mistakes::default()) {

@@ -1,9 +1,11 @@
 //! Small texts, read and written as a whole.
 
 use crate::error::Error;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Writes a small text at once.
 pub fn write_text(target: &Path, text: &str) -> Result<(), Error> {
@@ -18,6 +20,14 @@ pub fn is_stdin(path: &Path) -> bool {
 /// What a file is called in messages and documents.
 pub fn name_of(path: &Path) -> String {
     if is_stdin(path) { "<stdin>".to_string() } else { path.display().to_string() }
+}
+
+/// Texts of files that another machine has, by their paths as they are spelled there.
+pub type Texts = Arc<BTreeMap<PathBuf, String>>;
+
+/// The text that came along under this path, or else that of the file.
+pub fn text_of(path: &Path, texts: &Texts) -> Result<String, Error> {
+    texts.get(path).map_or_else(|| read_text(path), |text| Ok(text.clone()))
 }
 
 /// Reads a text that somebody wrote, from stdin where the path is `-`. Bytes that are no UTF-8 are the input's fault, not the disk's.

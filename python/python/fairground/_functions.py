@@ -170,46 +170,47 @@ def compare(
 
 
 def sweep(
-    sweep: ScenarioLike,
+    file: Path | Mapping[str, Any],
     *,
     base: ScenarioLike | None = None,
-    until: str | None = None,
-    seeds_apart: bool = False,
     engine: str = "local",
     address: str | None = None,
+    until: str | None = None,
+    seeds_apart: bool = False,
     threads: int = 0,
     journal: Path | None = None,
     fresh: bool = False,
     progress: Progress = True,
 ) -> Report:
-    """Runs every combination of the axes of a sweep. ``tables["sweep"]`` has a row for each point.
+    """Runs every combination of the axes of a sweep file. ``tables["sweep"]`` has a row for each point, over its seeds.
 
-    Finished runs stand in a journal, so a sweep that was stopped goes on where it was, with either engine.
+    Finished runs stand in a journal, so a sweep that was stopped goes on where it was, with the same engine or the other.
 
-    :param sweep: a sweep file (``.toml``); or its text (a str with a line end) or a dictionary, which have no journal unless one is named.
-    :param base: the scenario that is varied, if the sweep names none.
-    :param until: ends the seeds of a point when the 95 % interval of the median is so narrow, such as ``"1%"``.
-    :param seeds_apart: a row for each run; without it the seeds of a point are one row.
-    :param engine: ``"local"``, threads of this host; or ``"ray"``, workers of a Ray cluster (``pip install fairground[ray]``).
-    :param address: of Ray: such as ``"10.0.0.1:6379"``, ``"ray://head:10001"`` or ``"auto"``. Without it Ray's own rules hold: a cluster
-        that this process has joined, or one on this host alone.
-    :param threads: of the local engine: 0 is one per CPU of this host.
-    :param journal: where finished runs are noted; beside the sweep file if left out.
+    :param file: the sweep file (``.toml``), its text (a ``str`` with a line end), or a dictionary of what it holds.
+    :param base: the scenario that is varied, instead of the one that the sweep file names; see :data:`ScenarioLike`.
+    :param engine: ``"local"``: threads of this host; ``"ray"``: the workers of a Ray cluster (``pip install fairground[ray]``).
+    :param address: of Ray: the cluster, such as ``"10.0.0.1:6379"``; a cluster that this host is part of, or else one of this host
+        alone, if left out.
+    :param until: ends the seeds of a point when the 95 % interval of the median is so narrow: ``"1%"`` or ``"METRIC=1%"``.
+    :param seeds_apart: a row for each seed.
+    :param threads: of ``"local"``: 0 is one per CPU of this host.
+    :param journal: where finished runs are noted; beside the sweep file if left out. A sweep without a file has none then.
     :param fresh: forgets finished runs and begins anew.
-    :raises InputError: with all mistakes of the sweep and its base; if a worker has another version of fairground.
-    :raises WorldError: if the cluster cannot be reached within 10 s, or has no room for what it is given.
+    :raises InputError: with all mistakes of the sweep file and its base; or if Ray is not installed.
+    :raises WorldError: if the journal cannot be written, the cluster cannot be reached or fails, or a worker has another version.
     """
     number = _whole("threads", threads, 0, 1024) or 0
+    _text("until", until)
     if engine not in ("local", "ray"):
-        raise _wrong("engine", f"there is no engine {engine!r}", 'Engines are "local" and "ray".')
+        raise _wrong("engine", f"there is no engine {engine!r}", 'Write "local" or "ray".')
     if engine == "local" and address is not None:
-        raise _wrong("address", "the local engine has no address", 'Say engine="ray" too.')
-    plan = _native.SweepPlan(sweep, base, _text("until", until), seeds_apart)
+        raise _wrong("address", "an address without Ray", 'Add engine="ray".')
     with Bar(progress, "sweeping") as bar:
+        plan = _native.SweepPlan(file, base, until, seeds_apart)
         if engine == "ray":
             from . import _ray
 
-            return _ray.swept(plan, address, journal, fresh, bar.tell)
+            return _ray.sweep(plan, address, journal, fresh, bar.tell)
         return plan.run(number, journal, fresh, bar.tell)
 
 

@@ -214,34 +214,37 @@ class Report:
 
     def _repr_html_(self) -> str: ...
 
-_Carried = tuple[str, str, PathLike[str], tuple[str, str] | None, str | None, bool]
-
 @final
 class SweepPlan:
-    """The runs of a sweep: made here, or in parts by others. No part of the interface."""
+    """A sweep that is checked. Its runs are numbered from 0; ``len`` is how many there are."""
 
     def __new__(cls, sweep: object, base: object | None, until: str | None, seeds_apart: bool) -> SweepPlan: ...
     @staticmethod
-    def of_carried(carried: _Carried) -> SweepPlan: ...
-    def carried(self) -> _Carried:
-        """All that another process needs to make the same plan."""
+    def of_carried(carried: tuple[Any, ...]) -> SweepPlan:
+        """The plan of which ``carried()`` was made, on any machine."""
 
-    @property
-    def runs(self) -> int: ...
+    def carried(self) -> tuple[Any, ...]:
+        """The plan as plain values, with the texts of the files that it names, without the journal."""
+
+    def run(self, threads: int, journal: _Path | None, fresh: bool, progress: _Progress) -> Report:
+        """Makes what is not finished, on threads of this host."""
+
+    def open(self, journal: _Path | None, fresh: bool) -> list[int]:
+        """Reads the journal and gives the numbers of the runs that are open."""
+
+    def run_lines(self, first: int, end: int) -> str:
+        """Makes the runs from ``first`` to before ``end``: a line of the journal for each."""
+
+    def note(self, lines: str) -> int:
+        """Takes such lines, notes them in the journal and says how many there were."""
+
+    def finish(self) -> Report:
+        """Puts together what was finished before and what was noted."""
+
     def scenario(self, number: int) -> str:
         """The scenario of one run in its one fixed spelling: what the axes change stands in it."""
 
-    def run(self, threads: int, journal: _Path | None, fresh: bool, progress: _Progress) -> Report: ...
-    def begin(self, journal: _Path | None, fresh: bool) -> list[int]:
-        """Opens the journal. Returns the numbers of the runs that are not finished."""
-
-    def lines(self, first: int, end: int) -> str:
-        """Makes the runs from ``first`` to before ``end``. Returns their rows, a line each."""
-
-    def note(self, lines: str) -> int:
-        """Takes rows that another process has made, and notes them in the journal. Returns how many there are."""
-
-    def finish(self) -> Report: ...
+    def __len__(self) -> int: ...
 
 def run(
     scenario: object, changes: dict[str, Any], events: bool, paranoid: bool, progress: _Progress

@@ -1,7 +1,7 @@
-//! `sweep`: a plan of runs, which are made here or by others.
+//! `sweep`: a plan of runs that is made here, or in parts elsewhere.
 
-use super::{given, raised};
-use crate::errors::exception;
+use super::given;
+use crate::errors::{exception, exception_of};
 use crate::input::Given;
 use crate::report::Report;
 use crate::work::watched;
@@ -9,90 +9,33 @@ use fairground::output::ResultKind;
 use fairground::sweep::{
     Begun, Row, Sweep, SweepOptions, SweepText, Swept, sweep_document, sweep_file, sweep_summary, sweep_table,
 };
-use fairground_scenario::text_file::{name_of, read_text};
-use fairground_scenario::{Error, Source};
+use fairground_scenario::text_file::{Texts, name_of, read_text};
+use fairground_scenario::{Control, Error, Overrides, Source};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a sweep without a file is called in messages.
-const NAME: &str = "sweep";
-/// What its base is called if the caller gives one without a file.
+/// What a text without a file is called in messages.
+const TEXT: &str = "sweep";
+/// What a base without a file is called.
 const BASE: &str = "base";
 
-/// What other processes make the same plan of: name, text, folder, base with its name, `until`, `seeds_apart`.
-type Carried = (String, String, PathBuf, Option<(String, String)>, Option<String>, bool);
-
-/// A sweep that was begun: what is finished, with the journal, and the rows that came since.
-struct Open {
-    begun: Begun,
-    rows: Vec<Row>,
-}
-
-/// The runs of a sweep.
+/// A sweep that is checked: its runs are numbered from 0.
 #[pyclass(frozen, module = "fairground._native")]
 pub(crate) struct SweepPlan {
     sweep: Sweep,
     until: Option<String>,
     seeds_apart: bool,
-    open: Mutex<Option<Open>>,
+    begun: Mutex<Option<(Begun, Vec<Row>)>>,
 }
 
-impl SweepPlan {
-    fn of(sweep: Sweep, until: Option<String>, seeds_apart: bool) -> Result<SweepPlan, Error> {
-        let mut plan = SweepPlan { sweep, until, seeds_apart, open: Mutex::new(None) };
-        if seeds_apart {
-            plan.sweep.set_seeds_apart();
-        }
-        if let Some(width) = &plan.until {
-            plan.sweep.set_until(width)?;
-        }
-        Ok(plan)
-    }
-    fn report(&self, py: Python<'_>, swept: &Swept) -> PyResult<Report> {
-        let inputs = self.sweep.inputs();
-        let (document, summary) = (sweep_document(swept, &inputs), sweep_summary(swept).join("\n"));
-        let report = Report::new(py, "sweep", &summary, &[sweep_table(swept)], &document)?;
-        Ok(report.with_exit_code(swept.exit_code()).with_page(&sweep_file(swept, &inputs, ResultKind::Html)))
-    }
-    /// Does something with what was begun.
-    fn with_open<T>(&self, act: impl FnOnce(&mut Open) -> PyResult<T>) -> PyResult<T> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        act(open.as_mut().ok_or_else(|| PyRuntimeError::new_err("begin() comes first"))?)
-    }
-}
-
-/// The sweep of what was handed in.
-fn read(sweep: &Given, base: Option<&Given>) -> Result<Sweep, Error> {
-    let base = base.map(|base| match base {
-        Given::File(path) => Ok((Source { name: name_of(path), text: read_text(path)? }, folder_of(path))),
-        Given::Text(text) | Given::Written(text, _) => {
-            Ok((Source { name: BASE.to_string(), text: text.clone() }, PathBuf::new()))
-        }
-    });
-    let (name, text, folder, journal) = match (sweep, &base) {
-        (Given::File(path), None) => return Sweep::load(path),
-        (Given::File(path), Some(_)) => {
-            let journal = PathBuf::from(format!("{}.journal", path.display()));
-            (name_of(path), read_text(path)?, folder_of(path), Some(journal))
-        }
-        (Given::Text(text) | Given::Written(text, _), _) => (NAME.to_string(), text.clone(), PathBuf::new(), None),
-    };
-    let (base, folder) = match base.transpose()? {
-        Some((source, of_base)) => (Some(source), of_base),
-        None => (None, folder),
-    };
-    Sweep::parse(SweepText { name, text, folder, base, journal })
-}
-
-fn folder_of(path: &Path) -> PathBuf {
-    path.parent().unwrap_or(Path::new("")).to_path_buf()
-}
+/// A plan as plain values: name, text, folder, base (name, text), texts of files (path, text), `until`, `seeds_apart`.
+type Carried = (String, String, PathBuf, Option<(String, String)>, Vec<(PathBuf, String)>, Option<String>, bool);
 
 #[pymethods]
 impl SweepPlan {
-    /// Reads a sweep and checks each value of each axis.
+    /// `sweep` is the path of a sweep file, a text with a line end, or a dictionary; `base` a scenario.
     #[new]
     fn new(
         py: Python<'_>,
@@ -103,25 +46,28 @@ impl SweepPlan {
     ) -> PyResult<SweepPlan> {
         let sweep = given(sweep)?;
         let base = base.map(given).transpose()?;
-        let made = watched(py, None, |_| SweepPlan::of(read(&sweep, base.as_ref())?, until, seeds_apart))?;
-        raised(py, made, Some(&sweep))
+        let made = watched(py, None, |_| made(&sweep, base.as_ref(), until.as_deref(), seeds_apart))?;
+        let places = |file: &str| if file == BASE { base.as_ref()?.places() } else { sweep.places() };
+        let sweep = made.map_err(|error| exception_of(py, &error, &places))?;
+        Ok(SweepPlan { sweep, until, seeds_apart, begun: Mutex::default() })
     }
-    /// The plan that another process carried here.
+    /// The plan that `carried()` was made of, on any machine.
     #[staticmethod]
     fn of_carried(py: Python<'_>, carried: Carried) -> PyResult<SweepPlan> {
-        let (name, text, folder, base, until, seeds_apart) = carried;
+        let (name, text, folder, base, texts, until, seeds_apart) = carried;
         let base = base.map(|(name, text)| Source { name, text });
-        let made = watched(py, None, |_| {
-            SweepPlan::of(Sweep::parse(SweepText { name, text, folder, base, journal: None })?, until, seeds_apart)
-        })?;
-        raised(py, made, None)
+        let texts = Texts::new(texts.into_iter().collect());
+        let text = SweepText { name, text, folder, base, texts, journal: None };
+        let made = watched(py, None, |_| parsed(text, until.as_deref(), seeds_apart))?;
+        let sweep = made.map_err(|error| exception(py, &error, None))?;
+        Ok(SweepPlan { sweep, until, seeds_apart, begun: Mutex::default() })
     }
     fn carried(&self) -> Carried {
-        let SweepText { name, text, folder, base, journal: _ } = self.sweep.carried();
-        (name, text, folder, base.map(|base| (base.name, base.text)), self.until.clone(), self.seeds_apart)
+        let SweepText { name, text, folder, base, texts, .. } = self.sweep.carried();
+        let texts = texts.iter().map(|(path, text)| (path.clone(), text.clone())).collect();
+        (name, text, folder, base.map(|base| (base.name, base.text)), texts, self.until.clone(), self.seeds_apart)
     }
-    #[getter]
-    fn runs(&self) -> usize {
+    fn __len__(&self) -> usize {
         self.sweep.runs()
     }
     /// The scenario of one run in its one fixed spelling: what the axes change stands in it.
@@ -130,9 +76,9 @@ impl SweepPlan {
             return Err(PyIndexError::new_err(format!("run {number} of {}", self.sweep.runs())));
         }
         let made = watched(py, None, |_| self.sweep.scenario(number).map(|scenario| scenario.canonical()))?;
-        raised(py, made, None)
+        made.map_err(|error| exception(py, &error, None))
     }
-    /// Makes all runs here.
+    /// Makes what is not finished, on threads of this host.
     fn run(
         &self,
         py: Python<'_>,
@@ -142,46 +88,112 @@ impl SweepPlan {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Report> {
         let options = SweepOptions { threads, fresh, journal };
-        let made = watched(py, progress, |control| self.sweep.run(&options, control))?;
-        self.report(py, &raised(py, made, None)?)
+        let swept = watched(py, progress, |control| self.sweep.run(&options, control))?;
+        self.report(py, &swept.map_err(|error| exception(py, &error, None))?)
     }
-    /// Opens the journal. Returns the numbers of the runs that are not finished.
-    fn begin(&self, py: Python<'_>, journal: Option<PathBuf>, fresh: bool) -> PyResult<Vec<usize>> {
+    /// Reads the journal and says which runs are open.
+    fn open(&self, py: Python<'_>, journal: Option<PathBuf>, fresh: bool) -> PyResult<Vec<usize>> {
         let options = SweepOptions { threads: 0, fresh, journal };
-        let made = watched(py, None, |_| self.sweep.begin(&options))?;
-        let begun = raised(py, made, None)?;
-        let numbers = begun.open.clone();
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(Open { begun, rows: Vec::new() });
-        Ok(numbers)
+        let begun = watched(py, None, |_| self.sweep.begin(&options))?.map_err(|error| exception(py, &error, None))?;
+        let open = begun.open.clone();
+        *self.begun() = Some((begun, Vec::new()));
+        Ok(open)
     }
-    /// Makes the runs from `first` to before `end` in one thread, and returns their rows, a line each.
-    fn lines(&self, py: Python<'_>, first: usize, end: usize) -> PyResult<String> {
-        let made = watched(py, None, |control| {
+    /// Makes the runs from `first` to before `end`, one after another: a line of the journal for each.
+    fn run_lines(&self, py: Python<'_>, first: usize, end: usize) -> PyResult<String> {
+        let rows = watched(py, None, |control: Control<'_>| {
             let rows = self.sweep.run_points(first..end, 1, control)?;
             Ok(rows.iter().map(|row| self.sweep.line_of(row) + "\n").collect())
         })?;
-        raised(py, made, None)
+        rows.map_err(|error| exception(py, &error, None))
     }
-    /// Notes rows that `lines` of another process has made. Returns how many there are.
+    /// Takes such lines and notes them in the journal; says how many there were.
     fn note(&self, py: Python<'_>, lines: &str) -> PyResult<usize> {
-        self.with_open(|open| {
-            let made = py.detach(|| {
-                let rows = lines.lines().map(|line| self.sweep.row_of_line(line));
-                let rows = rows.collect::<Result<Vec<Row>, Error>>()?;
-                rows.iter().try_for_each(|row| open.begun.note(row))?;
-                Ok(rows)
-            });
-            let rows = made.map_err(|error: Error| exception(py, &error, None))?;
-            let count = rows.len();
-            open.rows.extend(rows);
-            Ok(count)
-        })
+        let noted = py.detach(|| -> Result<Option<usize>, Error> {
+            let mut begun = self.begun();
+            let Some((begun, rows)) = begun.as_mut() else { return Ok(None) };
+            let before = rows.len();
+            for line in lines.lines() {
+                let row = self.sweep.row_of_line(line)?;
+                begun.note(&row)?;
+                rows.push(row);
+            }
+            Ok(Some(rows.len() - before))
+        });
+        noted.map_err(|error| exception(py, &error, None))?.ok_or_else(not_open)
     }
-    /// Puts together what was finished before and what was noted since.
+    /// Puts together what was finished before and what was noted.
     fn finish(&self, py: Python<'_>) -> PyResult<Report> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let open = open.ok_or_else(|| PyRuntimeError::new_err("begin() comes first"))?;
-        let made = watched(py, None, |_| open.begun.assemble(&self.sweep, open.rows))?;
-        self.report(py, &raised(py, made, None)?)
+        let (begun, rows) = self.begun().take().ok_or_else(not_open)?;
+        let swept = py.detach(|| begun.assemble(&self.sweep, rows));
+        self.report(py, &swept.map_err(|error| exception(py, &error, None))?)
     }
+}
+
+impl SweepPlan {
+    fn begun(&self) -> MutexGuard<'_, Option<(Begun, Vec<Row>)>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn report(&self, py: Python<'_>, swept: &Swept) -> PyResult<Report> {
+        let inputs = self.sweep.inputs();
+        let document = sweep_document(swept, &inputs);
+        let report = Report::new(py, "sweep", &sweep_summary(swept).join("\n"), &[sweep_table(swept)], &document)?;
+        Ok(report.with_exit_code(swept.exit_code()).with_page(&sweep_file(swept, &inputs, ResultKind::Html)))
+    }
+}
+
+fn not_open() -> PyErr {
+    PyRuntimeError::new_err("the plan is not open")
+}
+
+fn parsed(text: SweepText, until: Option<&str>, seeds_apart: bool) -> Result<Sweep, Error> {
+    with_flags(Sweep::parse(text)?, until, seeds_apart)
+}
+
+fn with_flags(mut sweep: Sweep, until: Option<&str>, seeds_apart: bool) -> Result<Sweep, Error> {
+    if seeds_apart {
+        sweep.set_seeds_apart();
+    }
+    if let Some(until) = until {
+        sweep.set_until(until)?;
+    }
+    Ok(sweep)
+}
+
+fn made(sweep: &Given, base: Option<&Given>, until: Option<&str>, seeds_apart: bool) -> Result<Sweep, Error> {
+    let text = match (sweep, base) {
+        (Given::File(path), None) => return with_flags(Sweep::load(path)?, until, seeds_apart),
+        (Given::File(path), Some(_)) => {
+            let mut journal = path.as_os_str().to_os_string();
+            journal.push(".journal");
+            let folder = folder_of(path);
+            SweepText {
+                name: name_of(path),
+                text: read_text(path)?,
+                folder,
+                journal: Some(journal.into()),
+                ..SweepText::default()
+            }
+        }
+        (Given::Text(text) | Given::Written(text, _), _) => {
+            SweepText { name: TEXT.into(), text: text.clone(), ..SweepText::default() }
+        }
+    };
+    let Some(base) = base else { return parsed(text, until, seeds_apart) };
+    let (source, folder) = match base {
+        Given::Text(text) | Given::Written(text, _) => (Source { name: BASE.into(), text: text.clone() }, PathBuf::new()),
+        Given::File(path) if path.extension().is_some_and(|ending| ending == "toml") => {
+            (Source { name: name_of(path), text: read_text(path)? }, folder_of(path))
+        }
+        // An rt-app file or a recorded experiment, as the scenario that it is.
+        Given::File(path) => {
+            let text = base.open(&Overrides::default())?.scenario().canonical();
+            (Source { name: name_of(path), text }, folder_of(path))
+        }
+    };
+    parsed(SweepText { base: Some(source), folder, ..text }, until, seeds_apart)
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    path.parent().unwrap_or(Path::new("")).to_path_buf()
 }

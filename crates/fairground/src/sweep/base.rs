@@ -4,6 +4,7 @@ use super::axes::{Axis, AxisKind, AxisValue, path};
 use super::spec::SweepSpec;
 use fairground_machine::CostModel;
 use fairground_model::{Mistake, Mistakes};
+use fairground_scenario::text_file::Texts;
 use fairground_scenario::{Error, FileMistakes, Overrides, Scenario, Source};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,6 +21,8 @@ pub(super) struct Base {
     /// What is no TOML in its text.
     pub(super) wrong: Mistakes,
     pub(super) folder: PathBuf,
+    /// Texts that are taken instead of files.
+    pub(super) texts: Texts,
 }
 
 /// What changes the base: flags, and keys by their paths.
@@ -59,7 +62,8 @@ impl Base {
     }
     /// The scenario with these changes.
     pub(super) fn changed(&self, changes: &Changes) -> Result<Scenario, Error> {
-        let read = |table| Scenario::of_table(self.source.clone(), table, self.wrong.clone(), &self.folder, &changes.flags);
+        let flags = Overrides { texts: Texts::clone(&self.texts), ..changes.flags.clone() };
+        let read = |table| Scenario::of_table(self.source.clone(), table, self.wrong.clone(), &self.folder, &flags);
         if changes.keys.is_empty() {
             return read(&self.table);
         }

@@ -7,6 +7,7 @@
 mod aggregate;
 mod axes;
 mod base;
+mod carried;
 mod journal;
 mod page;
 mod row;
@@ -29,7 +30,7 @@ use fairground_report::Input;
 use fairground_report::document::hex;
 use fairground_scenario::guard::VERSION;
 use fairground_scenario::text::fields::parse_toml;
-use fairground_scenario::text_file::{is_stdin, name_of, read_text};
+use fairground_scenario::text_file::{Texts, is_stdin, name_of, read_text};
 use fairground_scenario::{BandResult, Control, Error, Scenario, Source};
 use journal::{Finished, Journal};
 use rayon::prelude::*;
@@ -62,6 +63,8 @@ pub struct SweepText {
     pub base: Option<Source>,
     /// Where the journal lies; none: there is none.
     pub journal: Option<PathBuf>,
+    /// Texts that are taken instead of the files of these paths, as [`Sweep::carried`] has them.
+    pub texts: Texts,
 }
 
 /// A sweep that ran.
@@ -118,15 +121,12 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Notes a row in the journal, if there is one. Runs that were not made, since the scenario is wrong or the seeds were enough, are
-    /// not noted.
+    /// Notes a row in the journal, if there is one and the row tells of a run that was made.
     pub fn note(&self, row: &Row) -> Result<(), Error> {
-        match &self.journal {
-            Some(journal) if !row.scenario_digest.is_empty() => journal.append(row),
-            _ => Ok(()),
-        }
+        let is_made = !row.scenario_digest.is_empty() && !matches!(row.outcome, Outcome::Missing | Outcome::Spared);
+        self.journal.as_ref().filter(|_| is_made).map_or(Ok(()), |journal| journal.append(row))
     }
-    /// Puts the finished rows and these together.
+    /// Puts the finished rows of a sweep and these together.
     pub fn assemble(self, sweep: &Sweep, rows: Vec<Row>) -> Result<Swept, Error> {
         let (resumed, foreign) = (self.finished.len(), self.journal.as_ref().map_or(0, |journal| journal.foreign));
         let mut all = self.finished;
@@ -143,48 +143,36 @@ impl Sweep {
         journal.push(".journal");
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let (name, text) = (name_of(path), read_text(path)?);
-        Sweep::parse(SweepText { name, text, folder, base: None, journal: Some(PathBuf::from(journal)) })
+        Sweep::parse(SweepText { name, text, folder, journal: Some(PathBuf::from(journal)), ..SweepText::default() })
     }
     /// The same of a text. Its base is a file that it names, a table `[base]`, or what the caller gives.
     pub fn parse(input: SweepText) -> Result<Sweep, Error> {
-        let SweepText { name, text, folder, base, journal } = input;
+        let input_digest = digest_of(&input.text);
+        let SweepText { name, text, folder, base, journal, texts } = input;
         let spec = SweepSpec::read(&text, base.is_some()).map_err(|wrong| Error::input(&name, text.clone(), wrong))?;
         let mut wrong = Mistakes::default();
         let mut base = match base {
-            Some(source) => Base { table: parse_toml(&source.text, &mut wrong), source, wrong, folder },
+            Some(source) => Base { table: parse_toml(&source.text, &mut wrong), source, wrong, folder, texts },
             None if spec.base.is_empty() => {
                 let mut table = parse_toml(&text, &mut wrong);
                 let base = table.remove("base").and_then(|base| base.into_table().ok()).unwrap_or_default();
-                Base { table: base, source: Source { name: name.clone(), text: text.clone() }, wrong, folder }
+                Base { table: base, source: Source { name: name.clone(), text: text.clone() }, wrong, folder, texts }
             }
             None => {
                 let path = folder.join(&spec.base);
                 let source = Source { name: path.display().to_string(), text: read_text(&path)? };
                 let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-                Base { table: parse_toml(&source.text, &mut wrong), source, wrong, folder }
+                Base { table: parse_toml(&source.text, &mut wrong), source, wrong, folder, texts }
             }
-        };
-        let digest_of = |text: &str| {
-            let mut digest = Digest::default();
-            digest.bytes(text.as_bytes());
-            digest.value()
         };
         base.name_prices(&spec);
         base::check(&base, &spec, &name, &text)?;
-        let (input_digest, base_digest) = (digest_of(&text), digest_of(&base.source.text));
+        let base_digest = digest_of(&base.source.text);
         Ok(Sweep { name, text, spec, base, input_digest, base_digest, journal, shapes: Shapes::default() })
     }
     /// The sweep file and its base as inputs of documents.
     pub fn inputs(&self) -> Vec<Input> {
         vec![Input::new(&self.name, self.input_digest), Input::new(&self.base.source.name, self.base_digest)]
-    }
-    /// All that another process needs to make the same runs, but for `until` and `seeds_apart` of the caller. Files that the base names, such as a
-    /// machine or a trace, are not in it: they are read where the runs are made, by the same paths.
-    pub fn carried(&self) -> SweepText {
-        let is_inline = self.base.source.name == self.name;
-        let folder = std::path::absolute(&self.base.folder).unwrap_or_else(|_| self.base.folder.clone());
-        let base = if is_inline { None } else { Some(self.base.source.clone()) };
-        SweepText { name: self.name.clone(), text: self.text.clone(), folder, base, journal: None }
     }
     /// What the sweep file says.
     pub fn spec(&self) -> &SweepSpec {
@@ -369,6 +357,9 @@ impl Sweep {
     }
     /// The row of a run that is finished.
     fn finished(&self, number: usize, finished: &Finished) -> Option<Row> {
+        if finished.is_empty() {
+            return None;
+        }
         let scenario = self.scenario(number).ok()?;
         let scenario_digest = hex(scenario.digest());
         let outcome = finished.get(&scenario_digest)?.clone();
@@ -408,6 +399,12 @@ impl Sweep {
         (how.note)(&row)?;
         Ok(row)
     }
+}
+
+fn digest_of(text: &str) -> u128 {
+    let mut digest = Digest::default();
+    digest.bytes(text.as_bytes());
+    digest.value()
 }
 
 /// What becomes of finished rows: which were finished before, and who is told of a new one.

@@ -21,6 +21,7 @@ mod run;
 mod schedstat;
 mod sensitivity;
 mod sweep;
+mod sweep_ray;
 mod timehist;
 mod vopr;
 

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::text::canonical;
 use crate::text::fields::{Fields, parse_toml};
-use crate::text_file;
+use crate::text_file::{Texts, text_of};
 use fairground_machine::{Imported, Machine, lstopo, machine_file, synthetic};
 use fairground_model::Mistakes;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(crate) fn read(table: Fields<'_>, m: &mut Mistakes) -> Option<Machine> {
 
 /// A machine as `--machine` names it: a preset, a machine file, an lstopo file, or an hwloc synthetic string. What the
 /// importers of the latter two assumed is added to `notes`.
-pub(crate) fn from_flag(text: &str, notes: &mut Vec<String>) -> Result<Machine, Error> {
+pub(crate) fn from_flag(text: &str, texts: &Texts, notes: &mut Vec<String>) -> Result<Machine, Error> {
     let imported = |found: Imported| {
         notes.extend(found.notes.into_iter().map(|note| format!("--machine: {note}")));
         found.machine
@@ -29,11 +29,11 @@ pub(crate) fn from_flag(text: &str, notes: &mut Vec<String>) -> Result<Machine, 
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or("");
     match ending {
         "toml" => {
-            let content = text_file::read_text(path)?;
+            let content = text_of(path, texts)?;
             machine_file::parse(&content).map_err(|mistakes| Error::input(text, content, mistakes))
         }
         "xml" => {
-            let content = text_file::read_text(path)?;
+            let content = text_of(path, texts)?;
             lstopo::parse(&content).map(imported).map_err(|mistakes| Error::input(text, content, mistakes))
         }
         _ if text.contains(':') => {

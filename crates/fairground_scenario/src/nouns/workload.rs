@@ -11,7 +11,7 @@ use crate::nouns::groups::Groups;
 use crate::nouns::tasks;
 use crate::text::canonical;
 use crate::text::fields::{Fields, Spanned};
-use crate::text_file;
+use crate::text_file::{Texts, text_of};
 use crate::trace_file::TraceFile;
 use fairground_model::cgroup::Memberships;
 use fairground_model::features::FeatWrite;
@@ -174,6 +174,8 @@ impl Workload {
 pub(crate) struct Place<'a> {
     /// Files are looked for in this folder, that of the scenario.
     pub(crate) folder: &'a Path,
+    /// Texts that are taken instead of files.
+    pub(crate) texts: &'a Texts,
     /// The machine's number of CPUs.
     pub(crate) cpus: usize,
     /// The groups that the scenario declares.
@@ -255,11 +257,11 @@ fn read_row(
     if let Some(name) = name {
         read_named(&name, args, m)
     } else if let Some(file) = file {
-        read_file(&file, place.folder, Workload::rtapp, m, files)
+        read_file(&file, place, Workload::rtapp, m, files)
     } else if let Some(text) = text {
         read_inner("rtapp_text", &text, Workload::rtapp, m, files)
     } else if let Some(file) = set_file {
-        read_file(&file, place.folder, Workload::recorded, m, files)
+        read_file(&file, place, Workload::recorded, m, files)
     } else if let Some(text) = set_text {
         read_inner("recorded_text", &text, Workload::recorded, m, files)
     } else if let Some(trace) = trace {
@@ -343,13 +345,13 @@ type Parse = fn(&str) -> Result<Workload, Mistakes>;
 
 fn read_file(
     file: &Spanned<&str>,
-    folder: &Path,
+    place: &Place<'_>,
     parse: Parse,
     m: &mut Mistakes,
     files: &mut Vec<FileMistakes>,
 ) -> Option<Workload> {
-    let path = folder.join(file.value);
-    let text = match text_file::read_text(&path) {
+    let path = place.folder.join(file.value);
+    let text = match text_of(&path, place.texts) {
         Ok(text) => text,
         Err(error) => {
             m.at(file.span.clone(), error.to_string(), "The path is relative to the scenario's folder.");
