@@ -157,6 +157,7 @@ fn flags_change_a_scenario() {
         capacities: Some("2-3=512".into()),
         seed: Some(9),
         duration: Some("2s".into()),
+        texts: crate::text_file::Texts::default(),
     };
     let scenario = Scenario::parse("x", GOOD, Path::new(""), &overrides).unwrap();
     assert_eq!(
