@@ -175,7 +175,10 @@ struct Repeated(BTreeMap<usize, usize>);
 
 impl Repeated {
     fn note(&mut self, wrong: &mut Mistakes, span: Range<usize>, message: &str, hint: String) {
-        let is_same = |row: &Mistake| row.message == message || (row.span.as_ref() == Some(&span) && row.hint == hint);
+        // The value itself stands in the message.
+        let shape = |text: &str| text.replace(|letter: char| letter.is_ascii_digit(), "");
+        let is_same =
+            |row: &Mistake| row.message == message || (row.span.as_ref() == Some(&span) && shape(&row.message) == shape(message));
         match wrong.0.iter().position(is_same) {
             Some(row) if wrong.0[row].message == message => {}
             Some(row) => *self.0.entry(row).or_default() += 1,

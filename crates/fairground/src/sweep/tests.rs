@@ -64,7 +64,7 @@ fn wrong_keys_of_paths_point_at_the_line_of_the_sweep_file() {
 #[test]
 fn what_all_values_of_a_range_do_wrong_is_one_mistake() {
     let found = lines("[axes]\n\"workload.0.tasks.b.run\" = { from = 1, to = 300, step = 1 }\n");
-    let part = "is the number 1, and so with 299 more values";
+    let part = "`run = 1` has no unit, and so with 299 more values";
     assert!(found.len() == 1 && found[0].starts_with("s.toml:2: ") && found[0].contains(part), "{found:?}");
     assert!(lines("[axes]\n\"groups.web.cpu_max\" = { from = 1000, to = 300000, step = 1000 }\n").is_empty());
 }
