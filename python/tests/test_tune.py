@@ -85,8 +85,8 @@ def test_what_matters_is_told_from_what_does_not_and_the_winner_is_near_the_best
 class Dice:
     """In place of a sweep: what each run gives is drawn anew, whatever the settings are."""
 
-    def __init__(self, file: Path, **_: Any) -> None:
-        axes = file.read_text().split("[axes]")[1]
+    def __init__(self, text: str, **_: Any) -> None:
+        axes = text.split("[axes]")[1]
         seeds = re.search(r"seed\W+([0-9, ]+)", axes)
         assert seeds is not None
         drawn = ((int(seed), random.Random(axes.split('"seed"')[0] + seed)) for seed in seeds.group(1).split(", "))
