@@ -57,9 +57,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         return Ok(0);
     }
     show::notes(&scenario.notes);
+    // Before any file is made, so that it is marked whenever Ctrl-C comes.
+    let stop = interrupt::flag();
     let mut outputs = Outputs::for_run(&args.output, scenario)?;
     let bar = Bar::new("simulating");
-    let control = Control::new(interrupt::flag(), &bar);
+    let control = Control::new(stop, &bar);
     let options = RunOptions { paranoid: args.paranoid, stop_before_event: args.stop_before_event, command: command_line() };
     let mut figures = None;
     let made = match &input {

@@ -56,7 +56,7 @@ pub(crate) const EXAMPLES: &[Example] = &[
     ("sweep scenarios/sweeps/latency.toml", "every combination of the axes in a file"),
     ("sweep scenarios/sweeps/latency.toml -o latency.csv --fresh", "anew, with all figures in a file"),
     ("sweep scenarios/sweeps/quota.toml -o quota.html", "a service against its quota, with charts"),
-    ("sweep scenarios/sweeps/quota.toml --engine ray --address 10.0.0.1:6379", "on all machines of a Ray cluster"),
+    ("sweep scenarios/sweeps/quota.toml --engine ray", "on the CPUs of a Ray cluster"),
     ("sweep scenarios/sweeps/quota.toml --until 5%", "fewer seeds where the interval is narrow already"),
 ];
 
