@@ -82,7 +82,9 @@ pub(crate) fn read_files(row: &mut Fields<'_>, m: &mut Mistakes) -> Vec<(Range<u
     let mut found = Vec::new();
     for file in FILES {
         let text = match file.is_text() {
-            true => row.text_or_integer(file.name, m).map(|text| (text.value, text.span)),
+            // A quota alone is a number. A clamp is a percentage here and a part of 1024 of tasks, so it needs its quotes.
+            true if file.name == "cpu.max" => row.text_or_integer(file.name, m).map(|text| (text.value, text.span)),
+            true => row.text(file.name, m).map(|text| (text.value.to_string(), text.span)),
             false => row.integer(file.name, m).map(|number| (number.value.to_string(), number.span)),
         };
         found.extend(text.map(|(text, span)| (span, file.read(&text))));

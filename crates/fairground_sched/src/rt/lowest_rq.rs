@@ -123,7 +123,7 @@ mod tests {
     /// A deadline task comes to CPU 1. A real-time task that comes there too, and goes, is written over that, and so are new domains.
     #[test]
     fn what_was_written_of_a_cpu_last_counts() {
-        for (kernel, is_higher) in [("v5.10", false), ("v5.19", true), ("v6.12", true)] {
+        for (kernel, is_higher) in [("v5.10", false), ("v5.19", true), ("v6.1", true)] {
             let mut machine = TestMachine::new(kernel, MachineView::flat(2, Ns(MS)));
             let asks = begin(&mut machine, 0, fifo(5));
             machine.running(1);
