@@ -141,7 +141,7 @@ def test_an_address_without_a_cluster_is_told_at_once(file: Path) -> None:
 
 def test_without_ray_the_error_says_what_to_install(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(fg.InputError, match=r"pip install fairground\[ray\]"):
+    with pytest.raises(fg.InputError, match=r"pip install ../python\[ray\]"):
         fg.sweep(file, engine="ray")
     with pytest.raises(fg.InputError, match="no engine 'spark'"):
         fg.sweep(file, engine="spark")

@@ -188,7 +188,7 @@ def sweep(
 
     :param file: the sweep file (``.toml``), its text (a ``str`` with a line end), or a dictionary of what it holds.
     :param base: the scenario that is varied, instead of the one that the sweep file names; see :data:`ScenarioLike`.
-    :param engine: ``"local"``: threads of this host; ``"ray"``: the workers of a Ray cluster (``pip install fairground[ray]``).
+    :param engine: ``"local"``: threads of this host; ``"ray"``: the workers of a Ray cluster (``pip install './python[ray]'``).
     :param address: of Ray: the cluster, such as ``"10.0.0.1:6379"``; a cluster that this host is part of, or else one of this host
         alone, if left out.
     :param until: ends the seeds of a point when the 95 % interval of the median is so narrow: ``"1%"`` or ``"METRIC=1%"``.

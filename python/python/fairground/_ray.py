@@ -171,7 +171,7 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError:
-        hint = "pip install fairground[ray]"
+        hint = "pip install './python[ray]'"
         raise InputError([Mistake("engine", None, None, "Ray is not installed", hint)]) from None
     return ray
 
@@ -238,7 +238,7 @@ def main() -> int:
     asked = parser.parse_args()
     try:
         if asked.version != __VERSION__:
-            hint = f"pip install fairground=={asked.version}"
+            hint = "Install the package of the same checkout: pip install ./python"
             message = f"the Python package is version {__VERSION__}, the command {asked.version}"
             raise InputError([Mistake("fairground", None, None, message, hint)])
         from ._progress import Bar

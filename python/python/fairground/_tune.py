@@ -205,7 +205,7 @@ def tune(
     """Looks for settings that are better than those of the scenario, and checks the winner with seeds that the search did not see.
 
     The settings of the scenario itself are trial 0. All trials have the same seeds. Equal arguments give an equal study, with one
-    version of fairground and of Optuna, which must be installed (``pip install 'fairground[tune]'``).
+    version of fairground and of Optuna, which must be installed (``pip install './python[tune]'``).
 
     :param scenario: see :data:`ScenarioLike`.
     :param space: axes as in a sweep file: a path and a list of values, or ``{"from": 1, "to": 9}`` with ``"step"`` or ``"log": True``;

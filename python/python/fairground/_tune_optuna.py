@@ -14,7 +14,7 @@ def optuna() -> Any:
     try:
         import optuna as found
     except ImportError as error:
-        raise ImportError("fairground.tune needs Optuna: pip install 'fairground[tune]', or pip install optuna") from error
+        raise ImportError("fairground.tune needs Optuna: pip install './python[tune]', or pip install optuna") from error
     return found
 
 

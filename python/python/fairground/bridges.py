@@ -11,7 +11,7 @@ Perfetto's ``TraceProcessor`` takes what :func:`to_perfetto` gives, and :func:`f
 
     perfetto.trace_processor.TraceProcessor(trace=io.BytesIO(to_perfetto(result)))
 
-Needs pandas and pyarrow for frames (``pip install fairground[pandas]``); Perfetto's package is needed by neither direction.
+Needs pandas and pyarrow for frames (``pip install './python[pandas]'``); Perfetto's package is needed by neither direction.
 """
 
 from __future__ import annotations

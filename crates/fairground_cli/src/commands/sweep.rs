@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Threads; 0 = one per CPU of this host
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
-    /// Where runs are made; ray needs python3 and: pip install 'fairground[ray]'
+    /// Where runs are made; ray needs python3 and: pip install './python[ray]'
     #[arg(long, value_enum, default_value_t = Engine::Local)]
     engine: Engine,
     /// Of --engine ray: the cluster, such as 10.0.0.1:6379; the one that this host is part of, or else one of this host alone, if left out

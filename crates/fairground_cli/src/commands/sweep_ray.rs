@@ -31,14 +31,14 @@ pub(super) fn fill(
     let probe = Command::new("python3").args(["-c", PROBE]).stdin(Stdio::null()).status();
     match probe {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return missing("there is no python3", "Install Python 3.10 or newer, then: pip install 'fairground[ray]'");
+            return missing("there is no python3", "Install Python 3.10 or newer, then: pip install './python[ray]'");
         }
         Err(error) => return Err(cannot(error)),
         Ok(status) => match status.code() {
             Some(0) => {}
-            Some(10) => return missing("python3 has no package fairground", "pip install 'fairground[ray]'"),
-            Some(11) => return missing("python3 has no package ray", "pip install 'fairground[ray]'"),
-            _ => return missing("python3 does not run", "Install Python 3.10 or newer, then: pip install 'fairground[ray]'"),
+            Some(10) => return missing("python3 has no package fairground", "pip install './python[ray]'"),
+            Some(11) => return missing("python3 has no package ray", "pip install './python[ray]'"),
+            _ => return missing("python3 does not run", "Install Python 3.10 or newer, then: pip install './python[ray]'"),
         },
     }
     let mut command = Command::new("python3");
