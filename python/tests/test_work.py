@@ -111,6 +111,15 @@ def test_a_bar_of_tqdm_appears_only_when_work_is_long(capsys: pytest.CaptureFixt
 
 
 def test_importing_loads_nothing_else() -> None:
-    code = "import sys, fairground; print([name for name in ('tqdm', 'pyarrow', 'polars', 'pandas', 'numpy') if name in sys.modules])"
+    others = ("tqdm", "pyarrow", "polars", "pandas", "numpy", "ray", "optuna")
+    code = f"import sys, fairground; print([name for name in sys.modules if name in {others} or name.startswith('fairground._tune')])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_what_is_loaded_late_is_there_when_asked_for() -> None:
+    code = "import fairground; print({'tune', 'Tuned', 'Objectives'} <= set(dir(fairground))); from fairground import *; print(tune.__name__)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout.split() == ["True", "tune"]
+    with pytest.raises(AttributeError, match="nothing"):
+        getattr(fg, "nothing")  # noqa: B009

@@ -12,6 +12,8 @@ Each function that takes long leaves the interpreter free for other threads, sto
 Values that are not of the annotated types raise :class:`TypeError`, and whole numbers outside of 64 bits :class:`OverflowError`.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ._errors import BrokenInvariant, InputError, Mistake, WorldError
 from ._functions import advise, compare, conform, explain, latency, read, replay, run, sweep
 from ._lists import (
@@ -31,8 +33,10 @@ from ._native import __VERSION__ as __version__
 from ._native import Metric, Report, RunResult, Table, Trace
 from ._progress import Progress
 from ._scenario import Scenario, ScenarioLike, Time
-from ._tune import Objectives, tune
-from ._tune_result import Tuned
+
+if TYPE_CHECKING:
+    from ._tune import Objectives, tune
+    from ._tune_result import Tuned
 
 __all__ = [
     "BrokenInvariant",
@@ -73,3 +77,19 @@ __all__ = [
     "sweep",
     "tune",
 ]
+
+# Tuning needs half of the modules that an import would load. Those who do not tune do not wait for them.
+_OF_TUNING = {"Objectives": "_tune", "tune": "_tune", "Tuned": "_tune_result"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OF_TUNING:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    globals()[name] = getattr(import_module(f".{_OF_TUNING[name]}", __name__), name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_OF_TUNING})
