@@ -4,6 +4,14 @@ use crate::table::{Table, escaped};
 use fairground_report::{self as report, Document, plain_html};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::sync::LazyLock;
+
+/// A text that is made when it is first asked for: the document of 100,000 runs takes 2 GB.
+pub(crate) type Late = LazyLock<String, Box<dyn FnOnce() -> String + Send>>;
+
+pub(crate) fn late(make: impl FnOnce() -> String + Send + 'static) -> Late {
+    LazyLock::new(Box::new(make))
+}
 
 /// What a command found: a summary, tables, the document of `--json`.
 #[pyclass(frozen, module = "fairground")]
@@ -17,8 +25,8 @@ pub(crate) struct Report {
     #[pyo3(get)]
     exit_code: u8,
     tables: Vec<Py<Table>>,
-    document: String,
-    page: Option<String>,
+    document: Late,
+    page: Option<Late>,
 }
 
 impl Report {
@@ -29,9 +37,20 @@ impl Report {
         tables: &[report::Table],
         document: &Document,
     ) -> PyResult<Report> {
+        let document = document.to_string();
+        Report::with_late(py, command, summary, tables, late(|| document))
+    }
+    /// The same with a document that is made when it is asked for.
+    pub(crate) fn with_late(
+        py: Python<'_>,
+        command: &'static str,
+        summary: &str,
+        tables: &[report::Table],
+        document: Late,
+    ) -> PyResult<Report> {
         let tables = tables.iter().map(|table| Py::new(py, Table::of(table))).collect::<PyResult<Vec<_>>>()?;
         let summary = summary.trim_end().to_string();
-        Ok(Report { command, summary, notes: Vec::new(), exit_code: 0, tables, document: document.to_string(), page: None })
+        Ok(Report { command, summary, notes: Vec::new(), exit_code: 0, tables, document, page: None })
     }
     pub(crate) fn with_notes(self, notes: Vec<String>) -> Report {
         Report { notes, ..self }
@@ -40,7 +59,11 @@ impl Report {
         Report { exit_code, ..self }
     }
     pub(crate) fn with_page(self, page: &[u8]) -> Report {
-        Report { page: Some(String::from_utf8_lossy(page).into_owned()), ..self }
+        let page = String::from_utf8_lossy(page).into_owned();
+        self.with_late_page(late(|| page))
+    }
+    pub(crate) fn with_late_page(self, page: Late) -> Report {
+        Report { page: Some(page), ..self }
     }
 }
 
@@ -57,7 +80,7 @@ impl Report {
     /// The page that `-o FILE.html` writes; of a command without one its summary and its tables.
     fn html(&self, py: Python<'_>) -> String {
         if let Some(page) = &self.page {
-            return page.clone();
+            return page.to_string();
         }
         let tables = self.tables.iter().map(|table| table.bind(py).get().html());
         std::iter::once(plain_html(&self.summary)).chain(tables).collect()

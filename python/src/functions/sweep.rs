@@ -3,7 +3,7 @@
 use super::given;
 use crate::errors::{exception, exception_of};
 use crate::input::Given;
-use crate::report::Report;
+use crate::report::{Report, late};
 use crate::work::watched;
 use fairground::output::ResultKind;
 use fairground::sweep::{
@@ -14,7 +14,7 @@ use fairground_scenario::{Control, Error, Overrides, Source};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a text without a file is called in messages.
 const TEXT: &str = "sweep";
@@ -89,7 +89,7 @@ impl SweepPlan {
     ) -> PyResult<Report> {
         let options = SweepOptions { threads, fresh, journal };
         let swept = watched(py, progress, |control| self.sweep.run(&options, control))?;
-        self.report(py, &swept.map_err(|error| exception(py, &error, None))?)
+        self.report(py, swept.map_err(|error| exception(py, &error, None))?)
     }
     /// Reads the journal and says which runs are open.
     fn open(&self, py: Python<'_>, journal: Option<PathBuf>, fresh: bool) -> PyResult<Vec<usize>> {
@@ -126,7 +126,7 @@ impl SweepPlan {
     fn finish(&self, py: Python<'_>) -> PyResult<Report> {
         let (begun, rows) = self.begun().take().ok_or_else(not_open)?;
         let swept = py.detach(|| begun.assemble(&self.sweep, rows));
-        self.report(py, &swept.map_err(|error| exception(py, &error, None))?)
+        self.report(py, swept.map_err(|error| exception(py, &error, None))?)
     }
 }
 
@@ -134,11 +134,13 @@ impl SweepPlan {
     fn begun(&self) -> MutexGuard<'_, Option<(Begun, Vec<Row>)>> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    fn report(&self, py: Python<'_>, swept: &Swept) -> PyResult<Report> {
-        let inputs = self.sweep.inputs();
-        let document = sweep_document(swept, &inputs);
-        let report = Report::new(py, "sweep", &sweep_summary(swept).join("\n"), &[sweep_table(swept)], &document)?;
-        Ok(report.with_exit_code(swept.exit_code()).with_page(&sweep_file(swept, &inputs, ResultKind::Html)))
+    fn report(&self, py: Python<'_>, swept: Swept) -> PyResult<Report> {
+        let (swept, inputs) = (Arc::new(swept), self.sweep.inputs());
+        let (of_document, of_page, inputs_of_page) = (Arc::clone(&swept), Arc::clone(&swept), inputs.clone());
+        let document = late(move || sweep_document(&of_document, &inputs).to_string());
+        let page = late(move || String::from_utf8_lossy(&sweep_file(&of_page, &inputs_of_page, ResultKind::Html)).into_owned());
+        let report = Report::with_late(py, "sweep", &sweep_summary(&swept).join("\n"), &[sweep_table(&swept)], document)?;
+        Ok(report.with_exit_code(swept.exit_code()).with_late_page(page))
     }
 }
 

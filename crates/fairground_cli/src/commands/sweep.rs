@@ -89,12 +89,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let swept = sweep.run(&options, Control::new(stop, &bar));
     bar.finish();
     let swept = swept?;
-    let document = sweep_document(&swept, &sweep.inputs());
     for path in files.finish(!swept.interrupted, |kind| sweep_file(&swept, &sweep.inputs(), kind))? {
         show::written(&path);
     }
     if json {
-        show::document(&document)?;
+        show::document(&sweep_document(&swept, &sweep.inputs()))?;
     } else {
         show::summary_and_tables(&sweep_summary(&swept), &[sweep_table(&swept)])?;
     }

@@ -143,6 +143,6 @@ impl Sched {
 
     /// The CPUs on line that have nothing to do and nothing on their way, as placement and balance see it.
     pub fn idle_cpus(&self) -> CpuMask {
-        self.cpu_ids().filter(|&cpu| self.rqs[cpu].online && self.idle_cpu(cpu)).collect()
+        self.idle_cpus.iter().filter(|&cpu| self.rqs[cpu].online).collect()
     }
 }
