@@ -4,9 +4,10 @@
 //! tables and lets pass exactly the rows that are listed below: another one outside fails it, and so does a listed one
 //! that is inside again or gone, so that the list stays true.
 
-use crate::steps::fairground;
+use crate::steps::{AS_FOR_USERS, program};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 
 /// Rows that are known to lie outside their bands: the id, and why the step goes on.
 const KNOWN_OUTSIDE: &[(&str, &str)] = &[
@@ -46,7 +47,11 @@ const KNOWN_OUTSIDE: &[(&str, &str)] = &[
 
 /// `fairground reproduce all --quick`, judged by the list.
 pub(crate) fn run_quick(root: &Path) -> bool {
-    let output = match fairground(root).args(["reproduce", "all", "--quick"]).output() {
+    let run = |program: String| {
+        let mut command = Command::new(program);
+        command.current_dir(root).args(["reproduce", "all", "--quick"]).output().map_err(|error| error.to_string())
+    };
+    let output = match program(root, AS_FOR_USERS, "fairground").and_then(run) {
         Ok(output) => output,
         Err(error) => {
             eprintln!("reproduce: {error}");
