@@ -23,8 +23,8 @@ enum Act {
 type Step = (&'static str, Act);
 
 /// Two lanes of about the same length that go on side by side, since one thread of work seldom keeps two CPUs busy: what is built for tests,
-/// and what is built as for users. The Python package comes when the command is built, which has most of its parts. Cargo locks the folder
-/// of each build by itself.
+/// and what is built as for users. The Python package comes when the command is built, and the fidelity page when the tests are, which have
+/// their parts. Cargo locks the folder of each build by itself.
 const CI: [&[Step]; 2] = [
     &[
         ("format", Act::Cargo(&["fmt", "--all", "--", "--check"], &[])),
@@ -34,10 +34,10 @@ const CI: [&[Step]; 2] = [
         ("docs", Act::Cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])),
         ("test", Act::Cargo(&["test", "--workspace"], &[])),
         ("digests of both builds", Act::Tool(digests::run)),
-        ("python", Act::Tool(python::run)),
     ],
     &[
         ("reproduce, quick", Act::Tool(reproduce::run_quick)),
+        ("python", Act::Tool(python::run)),
         ("fidelity, quick", Act::Tool(fidelity::check_quick)),
         ("instructions per event", Act::Tool(instructions::check)),
     ],
