@@ -13,7 +13,9 @@ use std::process::Command;
 const KNOWN_OUTSIDE: &[(&str, &str)] = &[
     ("press.box12.hz1000.futex.max_delay.before", "111 ms, and the band ends at 110; see docs/experiments/align-vruntime.md"),
     ("press.box12.hz1000.futex.max_delay.after", "41 ms, and the band ends at 40; see docs/experiments/align-vruntime.md"),
-    ("change.netperf.TCP_RR.84", "as the full form, by the seed; see docs/experiments/sis-util.md"),
+    ("change.hackbench.process-pipe.4", "by the window, and in the full form too; see docs/experiments/sis-util.md"),
+    ("efficiency.netperf.TCP_RR.84.se_eff", "not settled after 0.25 s; see docs/experiments/sis-util.md"),
+    ("efficiency.netperf.TCP_RR.84.fast_rate", "as se_eff; see docs/experiments/sis-util.md"),
     ("select_idle_cpu_us.median_class", "looks are cheaper than measured ones; see docs/experiments/sis-util.md"),
     ("select_idle_cpu_us.8_to_128", "as the median; see docs/experiments/sis-util.md"),
     (
