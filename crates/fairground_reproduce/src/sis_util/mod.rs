@@ -28,7 +28,7 @@ use rows::HIGHEST;
 /// Seeds of the full form; the quick one and everything beside the main table have one.
 const SEEDS: u64 = 3;
 const WARMUP: Ns = Ns::from_secs(2);
-/// The quick form: rates of a machine that is as busy from the beginning on.
+/// The quick form. With 84 pairs of netperf and with hackbench searches and rates have not settled by then.
 const QUICK: Lengths = Lengths::fixed(Ns::from_ms(250), Ns::from_ms(250));
 /// With the highest load a machine begins half idle, and takes between 1.5 and 2 s until it never is.
 const QUICK_HIGHEST: Lengths = Lengths::fixed(Ns::from_ms(1_500), Ns::from_ms(500));
