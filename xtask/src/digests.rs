@@ -3,6 +3,7 @@
 //! No test can see both builds, so this is a step of its own. Overflow checks are on in both; what could
 //! differ is what the compiler makes of the arithmetic.
 
+use crate::steps::{AS_FOR_USERS, AS_TESTED, program};
 use std::path::Path;
 use std::process::Command;
 
@@ -18,8 +19,13 @@ pub(crate) fn run(root: &Path) -> bool {
     let mut names: Vec<String> =
         entries.flatten().map(|entry| format!("{FOLDER}/{}", entry.file_name().to_string_lossy())).collect();
     names.sort();
+    let [debug, release] = [AS_TESTED, AS_FOR_USERS].map(|build| {
+        let program = program(root, build, "fairground");
+        program.inspect_err(|why| eprintln!("{why}")).ok()
+    });
+    let (Some(debug), Some(release)) = (debug, release) else { return false };
     let equal = |name: &String| {
-        let (debug, release) = (digest_of(root, name, &[]), digest_of(root, name, &["--release"]));
+        let (debug, release) = (digest_of(root, &debug, name), digest_of(root, &release, name));
         eprintln!("{name}: debug {debug:?}, release {release:?}");
         debug.is_some() && debug == release
     };
@@ -27,11 +33,9 @@ pub(crate) fn run(root: &Path) -> bool {
     !names.is_empty() && names.iter().filter(|name| !equal(name)).count() == 0
 }
 
-/// The digest that a run prints, in the build that `profile` names.
-fn digest_of(root: &Path, scenario: &str, profile: &[&str]) -> Option<String> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root).args(["run", "--quiet", "--package", "fairground_cli"]).args(profile);
-    let output = command.args(["--", "run", scenario]).output().ok()?;
+/// The digest that a run prints.
+fn digest_of(root: &Path, program: &str, scenario: &str) -> Option<String> {
+    let output = Command::new(program).current_dir(root).args(["run", scenario]).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.lines().find_map(|line| line.strip_prefix("digest ")).map(|digest| digest.trim().to_string())
 }

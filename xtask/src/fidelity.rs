@@ -3,7 +3,7 @@
 //!
 //! Without flags they are written, with `--check` compared line by line, with `--quick --check` for a fixed subset of the sets.
 
-use crate::steps::{cargo, succeeds};
+use crate::steps::{AS_TESTED, cargo, program, succeeds};
 use std::path::Path;
 use std::process::Command;
 
@@ -36,9 +36,13 @@ pub(crate) fn check(root: &Path) -> bool {
     scorecard(root, &["--release"], &["--check", PAGE, "--readme", README])
 }
 
-/// The rows of the small subset. In the profile of the tests, which are built anyway.
+/// The rows of the small subset. In the build of the tests, which is made anyway.
 pub(crate) fn check_quick(root: &Path) -> bool {
-    scorecard(root, &[], &["--quick", "--check", PAGE, "--readme", README])
+    let Ok(program) = program(root, AS_TESTED, "fairground_scorecard").inspect_err(|why| eprintln!("{why}")) else {
+        return false;
+    };
+    let mut command = Command::new(program);
+    succeeds(command.current_dir(root).args([RECORDINGS, "--quick", "--check", PAGE, "--readme", README]))
 }
 
 fn scorecard(root: &Path, build: &[&str], flags: &[&str]) -> bool {

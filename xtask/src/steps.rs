@@ -5,7 +5,7 @@
 use crate::{book, digests, dist, fidelity, instructions, kernel_sources, licences, python, record, reproduce, tidy};
 use std::fs::File;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -23,8 +23,8 @@ enum Act {
 type Step = (&'static str, Act);
 
 /// Two lanes of about the same length that go on side by side, since one thread of work seldom keeps two CPUs busy: what is built for tests,
-/// and what is built as for users. The Python package comes when the command is built, which has most of its parts. Cargo locks the folder
-/// of each build by itself.
+/// and what is built as for users. The Python package comes when the command is built, and the fidelity page when the tests are, which have
+/// their parts. Cargo locks the folder of each build by itself.
 const CI: [&[Step]; 2] = [
     &[
         ("format", Act::Cargo(&["fmt", "--all", "--", "--check"], &[])),
@@ -34,10 +34,10 @@ const CI: [&[Step]; 2] = [
         ("docs", Act::Cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])),
         ("test", Act::Cargo(&["test", "--workspace"], &[])),
         ("digests of both builds", Act::Tool(digests::run)),
-        ("python", Act::Tool(python::run)),
     ],
     &[
         ("reproduce, quick", Act::Tool(reproduce::run_quick)),
+        ("python", Act::Tool(python::run)),
         ("fidelity, quick", Act::Tool(fidelity::check_quick)),
         ("instructions per event", Act::Tool(instructions::check)),
     ],
@@ -234,6 +234,29 @@ pub(crate) fn fairground(root: &Path) -> Command {
     command
 }
 
+/// What builds all programs as the tests have them, and nothing that `cargo test --workspace` does not build. Of a package alone cargo
+/// would build most parts once more: what is selected together decides which features a library has.
+pub(crate) const AS_TESTED: &[&str] = &["build", "--workspace", "--bins", "--tests"];
+/// What builds our own command line in release, with the parts that the Python package shares with it.
+pub(crate) const AS_FOR_USERS: &[&str] = &["build", "--release", "--package", "fairground_cli", "--package", "fairground_python"];
+
+/// Builds by one of these, and says where a program of that build is.
+pub(crate) fn program(root: &Path, build: &[&str], name: &str) -> Result<String, String> {
+    let mut command = cargo(root);
+    command.args(build).args(["--quiet", "--message-format=json"]).stderr(Stdio::inherit());
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let path = path_of(&String::from_utf8_lossy(&output.stdout), name);
+    path.filter(|_| output.status.success()).ok_or_else(|| format!("{command:?}: `{name}` was not built"))
+}
+
+/// Where a program lies by what cargo says of a build. Its unit tests have the same name, and are another program.
+fn path_of(said: &str, name: &str) -> Option<String> {
+    let (kind, name) = ("\"kind\":[\"bin\"]", format!("\"name\":\"{name}\""));
+    let is_it = |line: &&str| line.contains(kind) && line.contains(&name) && line.contains("\"test\":false}");
+    let path = |line: &str| Some(line.split_once("\"executable\":\"")?.1.split_once('"')?.0.to_string());
+    said.lines().filter(is_it).find_map(path)
+}
+
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     match command.status() {
         Ok(status) => status.success(),
@@ -241,5 +264,27 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
             eprintln!("{command:?}: {error}");
             false
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path_of;
+
+    #[test]
+    fn a_program_is_not_its_unit_tests() {
+        let line = |name: &str, kind: &str, test: bool, path: &str| {
+            format!(
+                r#"{{"target":{{"kind":["{kind}"],"name":"{name}","test":true}},"profile":{{"opt_level":"0","test":{test}}},"executable":"{path}"}}"#
+            )
+        };
+        let said = [
+            line("fairground", "lib", false, "/lib"),
+            line("fairground", "bin", true, "/unit-tests"),
+            line("fairground_exam", "bin", false, "/exam"),
+            line("fairground", "bin", false, "/program"),
+        ];
+        assert_eq!(path_of(&said.join("\n"), "fairground").as_deref(), Some("/program"));
+        assert_eq!(path_of(&said[..3].join("\n"), "fairground"), None);
     }
 }

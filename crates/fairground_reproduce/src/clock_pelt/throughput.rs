@@ -58,7 +58,7 @@ const BENCHES: [Bench; 2] = [
         workload: "sched_pipe",
         args: &[("loop", "100000")],
         // As many as in the mail; they hardly differ.
-        seeds: [16, 4],
+        seeds: [16, 2],
         time: "total",
         measure: |ns| (u128::from(ROUND_TRIPS) * 1_000_000_000_000 / u128::from(ns.max(1))) as u64,
     },
@@ -67,9 +67,9 @@ const BENCHES: [Bench; 2] = [
         unit: "s",
         workload: "hackbench",
         args: &[("loops", "1000")],
-        // Runs differ by 3 to 6 %. So the median of changes of 64 pairs is known to 1 %, of the mail's sixteen to 2, and two pairs say
+        // Runs differ by 3 to 6 %. So the median of changes of 64 pairs is known to 1 %, of the mail's sixteen to 2, and one pair says
         // nothing: in the quick form the changes are shown and not judged.
-        seeds: [64, 2],
+        seeds: [64, 1],
         time: "hackbench_time",
         measure: |ns| ns / 1_000_000,
     },

@@ -32,19 +32,19 @@ const SEARCH_SEEDS: u64 = 64;
 pub(super) fn run(regression: &Regression, options: &ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
     let published = Published::open(regression.file, regression.figures)?;
     let plan = Plan::of(regression, &published)?;
-    run_plan(regression.name, &published, &plan, options, control)
+    run_plan(regression.name, &published, plan, options, control)
 }
 
 fn run_plan(
     name: &str,
     published: &Published,
-    plan: &Plan,
+    plan: Plan,
     options: &ReproduceOptions,
     control: Control<'_>,
 ) -> Result<Reproduced, Error> {
-    let seeds = if options.quick { plan.quick_seeds } else { plan.seeds };
+    let plan = &if options.quick { plan.quick() } else { plan };
     let searches: &[u64] = if options.quick { &FIRST_SEEDS[..1] } else { &FIRST_SEEDS };
-    let jobs: Vec<(usize, u64)> = (0..plan.sides.len()).flat_map(|side| (1..=seeds).map(move |seed| (side, seed))).collect();
+    let jobs: Vec<(usize, u64)> = plan.run.iter().flat_map(|&side| (1..=plan.seeds).map(move |seed| (side, seed))).collect();
     let total = (jobs.len() + plan.asked.len() * searches.len()) as u64;
     let (mut runs, mut done) = (Runs::default(), 0);
     let one = |&(side, seed): &(usize, u64)| {

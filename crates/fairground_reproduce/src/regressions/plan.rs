@@ -4,10 +4,11 @@
 //! seeds = 5                 runs of each side, seeds 1 to 5; quick_seeds with --quick
 //! [[side]]                  name, scenario (a file of scenarios/regressions/), profile, set = ["NAME=VALUE"], change = ["FEATURE"],
 //!                           with = [["client = 1024", "client = 96"]] (words of the scenario, each replaced)
+//!                           quick = false: --quick leaves the side out, and with it each row, claim and course about it
 //! [[row]]                   id, of = side, by = side (then a ratio), metric, published, min, max, calibrated = true
 //! [[claim]]                 id (a sentence), of, by, metric, min, max
 //! [[course]]                a long run, put together from short ones: see the course module
-//! [[bisect]]                a = side, b = side, metric, names = ["..."]
+//! [[bisect]]                a = side, b = side, metric, names = ["..."], quick = false: --quick leaves the search out
 //! ```
 
 use super::course::Course;
@@ -27,6 +28,8 @@ pub(super) struct Side {
     pub(super) changes: Vec<String>,
     pub(super) set: Vec<String>,
     pub(super) scenario: Scenario,
+    /// Whether the quick form runs it.
+    pub(super) is_quick: bool,
 }
 
 /// A figure of our runs, and in what it must lie.
@@ -48,6 +51,8 @@ pub(super) struct Asked {
     pub(super) metric: String,
     /// In order of their names.
     pub(super) names: Vec<String>,
+    /// Whether the quick form searches. A search needs no run of its sides.
+    pub(super) is_quick: bool,
 }
 
 /// All that a file says.
@@ -55,6 +60,8 @@ pub(super) struct Plan {
     pub(super) seeds: u64,
     pub(super) quick_seeds: u64,
     pub(super) sides: Vec<Side>,
+    /// The sides that are run, by their places.
+    pub(super) run: Vec<usize>,
     pub(super) rows: Vec<(String, Figure)>,
     pub(super) claims: Vec<(String, Figure)>,
     pub(super) asked: Vec<Asked>,
@@ -73,7 +80,21 @@ impl Plan {
         let courses = published.rows("course").map(|row| reader.course(row, &sides)).collect::<Result<Vec<_>, Error>>()?;
         let (seeds, quick_seeds) = (seeds("seeds")?, seeds("quick_seeds")?);
         let (rows, claims) = (figures("row")?, figures("claim")?);
-        Ok(Plan { seeds, quick_seeds, sides, rows, claims, asked, courses })
+        let run = (0..sides.len()).collect();
+        Ok(Plan { seeds, quick_seeds, sides, run, rows, claims, asked, courses })
+    }
+    /// What the quick form runs and shows.
+    pub(super) fn quick(mut self) -> Plan {
+        let sides = &self.sides;
+        let is_run = |side: usize| sides[side].is_quick;
+        let is_shown = |figure: &Figure| is_run(figure.of) && figure.by.is_none_or(is_run);
+        self.run.retain(|&side| is_run(side));
+        self.rows.retain(|row| is_shown(&row.1));
+        self.claims.retain(|claim| is_shown(&claim.1));
+        self.courses.retain(|course| course.of.iter().chain(&course.by).all(|&side| is_run(side)));
+        self.asked.retain(|asked| asked.is_quick);
+        self.seeds = self.quick_seeds;
+        self
     }
 }
 
@@ -94,6 +115,9 @@ impl Reader<'_> {
         let rows = table.get(key).and_then(Item::as_array);
         rows.into_iter().flatten().filter_map(|row| row.as_str().map(String::from)).collect()
     }
+    fn is_quick(&self, table: &Table) -> bool {
+        table.get("quick").and_then(Item::as_bool).unwrap_or(true)
+    }
     fn side(&self, table: &Table) -> Result<Side, Error> {
         let (name, file, profile) = (self.text(table, "name")?, self.text(table, "scenario")?, self.text(table, "profile")?);
         let found = self.0.scenarios.iter().find(|row| row.0 == file);
@@ -103,7 +127,7 @@ impl Reader<'_> {
         let (of_profile, features) = (Some(profile.into()), changes.clone());
         let overrides = Overrides { profile: of_profile, set: set.clone(), features, ..Overrides::default() };
         let scenario = Scenario::parse(file, &text, Path::new(""), &overrides)?;
-        Ok(Side { name: name.into(), profile: profile.into(), changes, set, scenario })
+        Ok(Side { name: name.into(), profile: profile.into(), changes, set, scenario, is_quick: self.is_quick(table) })
     }
     /// The text of a scenario with some of its words replaced. Each stands there once.
     fn with(&self, file: &str, text: &str, table: &Table) -> Result<String, Error> {
@@ -159,6 +183,7 @@ impl Reader<'_> {
         let mut names = self.texts(table, "names");
         names.sort_unstable();
         let side = |key: &str| self.place(sides, self.text(table, key)?);
-        Ok(Asked { a: side("a")?, b: side("b")?, metric: self.text(table, "metric")?.into(), names })
+        let is_quick = self.is_quick(table);
+        Ok(Asked { a: side("a")?, b: side("b")?, metric: self.text(table, "metric")?.into(), names, is_quick })
     }
 }

@@ -30,6 +30,25 @@ fn each_has_sources_and_something_that_is_judged() {
     }
 }
 
+/// The quick form of each has figures that are judged, and shows those whose sides it runs; the full form runs all sides.
+#[test]
+fn the_quick_form_shows_what_it_runs() {
+    for regression in files::ALL {
+        let (full, quick) = (plan_of(regression), plan_of(regression).quick());
+        assert_eq!(full.run.len(), full.sides.len(), "{}", regression.name);
+        let judged = quick.rows.iter().filter(|row| !matches!(row.1.band, fairground_report::Band::NotJudged)).count();
+        assert!(judged > 0 && quick.seeds == full.quick_seeds, "{}", regression.name);
+        let shown = |figure: &Figure| [Some(figure.of), figure.by].into_iter().flatten().all(|side| quick.run.contains(&side));
+        for (rows_of_full, rows_of_quick) in [(&full.rows, &quick.rows), (&full.claims, &quick.claims)] {
+            let expected: Vec<&str> = rows_of_full.iter().filter(|row| shown(&row.1)).map(|row| row.0.as_str()).collect();
+            assert_eq!(rows_of_quick.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), expected, "{}", regression.name);
+        }
+    }
+    let [full, quick] = [plan_of(&files::POSTGRES_PREEMPT), plan_of(&files::POSTGRES_PREEMPT).quick()];
+    assert_eq!((full.courses.len(), full.asked.len()), (1, 1));
+    assert_eq!((quick.courses.len(), quick.asked.len()), (0, 0), "a course over sides that are not run, and a search");
+}
+
 /// A side may replace words of its scenario.
 #[test]
 fn a_side_replaces_words_of_its_scenario() {
@@ -77,7 +96,7 @@ fn a_regression_is_run_and_searched() {
     let options = ReproduceOptions { quick: true, keep: None };
     let plan = plan_of(&files::RT_SHARE);
     let published = Published::open(files::RT_SHARE.file, files::RT_SHARE.figures).unwrap();
-    let given = run_plan("rt-share", &published, &plan, &options, Control::none()).unwrap().reproduction;
+    let given = run_plan("rt-share", &published, plan, &options, Control::none()).unwrap().reproduction;
     assert!(
         given.holds() && given.claims.iter().any(|claim| claim.id.starts_with("bisect")),
         "{:#?} {:#?}",

@@ -28,7 +28,12 @@ use rows::HIGHEST;
 /// Seeds of the full form; the quick one and everything beside the main table have one.
 const SEEDS: u64 = 3;
 const WARMUP: Ns = Ns::from_secs(2);
-const QUICK: Lengths = Lengths::fixed(WARMUP, Ns::from_secs(2));
+/// The quick form. With 84 pairs of netperf and with hackbench searches and rates have not settled by then.
+const QUICK: Lengths = Lengths::fixed(Ns::from_ms(250), Ns::from_ms(250));
+/// With the highest load a machine begins half idle, and takes between 1.5 and 2 s until it never is.
+const QUICK_HIGHEST: Lengths = Lengths::fixed(Ns::from_ms(1_500), Ns::from_ms(500));
+/// schbench measures once in 60 ms.
+const QUICK_SCHBENCH: Lengths = Lengths::fixed(WARMUP, Ns::from_secs(2));
 const FULL: Lengths = Lengths { warmup: WARMUP, least: Ns::from_secs(1), most: Ns::from_secs(5) };
 /// What stands beside the main table has one seed, and shows where a jump is gone.
 const BESIDE: Lengths = Lengths::fixed(WARMUP, Ns::from_secs(1));
@@ -88,8 +93,13 @@ impl Plan {
     fn has(&self, point: &Point) -> bool {
         self.points.contains(point)
     }
-    fn lengths(&self) -> Lengths {
-        if self.quick { QUICK } else { FULL }
+    fn lengths(&self, point: &Point) -> Lengths {
+        match (self.quick, point.bench.as_str(), point.load) {
+            (false, ..) => FULL,
+            (true, "schbench", _) => QUICK_SCHBENCH,
+            (true, _, HIGHEST) => QUICK_HIGHEST,
+            (true, ..) => QUICK,
+        }
     }
     /// All cases with their seeds. Points of which only the unpatched kernel was published are run with that.
     fn cases(&self, file: &Published) -> Vec<(Case, u64)> {
@@ -98,7 +108,7 @@ impl Plan {
         for point in &self.points {
             let sides: &[&'static str] = if compared.contains(point) { &[VANILLA, PATCHED] } else { &[VANILLA] };
             let seeds = if self.quick { 1 } else { SEEDS };
-            cases.extend(sides.iter().map(|&profile| (self.case(point, MAIN, profile, self.lengths()), seeds)));
+            cases.extend(sides.iter().map(|&profile| (self.case(point, MAIN, profile, self.lengths(point)), seeds)));
         }
         if self.quick {
             return cases;
