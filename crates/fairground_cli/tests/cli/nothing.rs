@@ -1,6 +1,6 @@
 //! Where nothing was compared, read or run there is no verdict, and exit code 4 says so.
 
-use crate::support::{Folder, SMALL, ok, recording, run};
+use crate::support::{Folder, SMALL, ok, run};
 
 /// A recording of our own without an event.
 const EMPTY: &str = "t_ns,cpu,event,task,other_task,from_cpu,to_cpu,what,value,value2,value3\n,,task,0,,,,a,100,120,\n";
@@ -35,13 +35,6 @@ fn a_part_of_a_recording_in_which_nothing_happens_is_no_pass() {
     ok(&["latency", &trace]);
     ok(&["timehist", &trace]);
     assert_eq!(run(&["timehist", &trace, "--cpu", "7"]).code, 4);
-}
-
-#[test]
-fn a_threshold_that_nothing_is_held_against_is_no_pass() {
-    // A quota that is not recorded: its kinds are shown and held to nothing.
-    let ran = run(&["conform", &recording("k5.10-bandwidth-8cpu"), "--threshold", "1"]);
-    assert!([2, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
 }
 
 #[test]
