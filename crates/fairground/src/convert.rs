@@ -7,6 +7,7 @@ use fairground_metrics::{Clip, Interval};
 use fairground_model::Sink;
 use fairground_report::units::{format_count, format_ns};
 use fairground_report::{Document, Input};
+use fairground_scenario::inputs::FileId;
 use fairground_scenario::{Error, trace_file};
 use std::path::{Path, PathBuf};
 
@@ -108,6 +109,10 @@ pub fn convert(input: &Path, output: &Path, interval: Interval, strict: bool) ->
         inputs: vec![(source.name.clone(), format!("{:032x}", source.digest))],
         ..WriterOptions::default()
     };
+    if FileId::of(input).is_some_and(|id| FileId::of(output) == Some(id)) {
+        let message = format!("{} is the input as well as the output", output.display());
+        return Err(Error::one("command line", message, "Name another file: the input would be lost."));
+    }
     let mut outputs = Outputs::open(&[output.to_path_buf()], &options)?;
     let (name, input_digest) = (source.name.clone(), source.digest);
     let stats = source.read_as_recorded(&mut Clip::new(interval, &mut outputs))?;

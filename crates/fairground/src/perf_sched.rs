@@ -229,6 +229,8 @@ pub struct LatencyOptions {
 pub struct Latency {
     /// Where they come from.
     pub origin: Origin,
+    /// Whether no task of those that are shown runs or waits.
+    pub is_empty: bool,
     /// What came out, in at most ten lines.
     pub summary: Vec<String>,
     /// The tables that were asked for, that of perf first.
@@ -286,7 +288,8 @@ impl Latency {
             let keep = |name: &str, pid: u32| filter.names(name, Some(pid));
             tables.push(antagonists_table(&contention.antagonists(), contention.left_out(), options.by_task, keep));
         }
-        Ok(Latency { origin, summary, tables })
+        let is_empty = rows.rows.is_empty() && rows.pending.is_empty();
+        Ok(Latency { origin, is_empty, summary, tables })
     }
     /// The document of `latency --json`.
     pub fn document(&self) -> Document {

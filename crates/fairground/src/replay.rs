@@ -32,7 +32,14 @@ impl Replay {
     /// Reads a trace and makes tasks of it. Where no flag says otherwise, machine and kernel are those of the
     /// recording, as far as it tells them. `strict` turns warnings about the recording into an error.
     pub fn load(path: &Path, overrides: &Overrides, strict: bool) -> Result<Replay, Error> {
-        let trace = TraceFile::load(path)?;
+        Replay::of(TraceFile::load(path)?, overrides, strict, true)
+    }
+    /// The same with a gap that is longer than all the rest of the recording; else such a recording is cut there.
+    pub fn load_across_gaps(path: &Path, overrides: &Overrides, strict: bool) -> Result<Replay, Error> {
+        Replay::of(TraceFile::load(path)?, overrides, strict, false)
+    }
+    fn of(mut trace: TraceFile, overrides: &Overrides, strict: bool, is_cut: bool) -> Result<Replay, Error> {
+        let cut = if is_cut { trace.cut_at_gap() } else { None };
         if strict && !trace.trace.stats.is_clean() {
             let warnings: Vec<String> = trace.trace.stats.warnings().map(ToString::to_string).collect();
             return Err(Error::one(
@@ -42,6 +49,7 @@ impl Replay {
             ));
         }
         let mut notes = trace.notes();
+        notes.extend(cut);
         if let Some(changes) = trace.trace.stats.kinds.get("cpu_frequency") {
             notes.push(format!("{changes} recorded changes of frequency are not used: a burst is so much work as it took time"));
         }

@@ -7,11 +7,10 @@ use fairground_model::{Digest, SchedStat};
 use fairground_report::schedstat::tables;
 use fairground_report::units::{format_count, format_ns};
 use fairground_report::{Document, Input, Table};
-use fairground_scenario::Error;
+use fairground_scenario::{Error, inputs};
 use fairground_sched::Sched;
 use fairground_sched::seam::SchedstatText;
 use fairground_stdx::Ns;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 pub use fairground_report::schedstat::Detail;
@@ -135,8 +134,7 @@ struct Snapshot {
 impl Snapshot {
     fn load(path: &Path) -> Result<Snapshot, Error> {
         let name = path.display().to_string();
-        let read = File::open(path).and_then(|file| unpack(file, LONGEST + 1));
-        let bytes = read.map_err(|cause| Error::world("read", path, cause))?;
+        let bytes = unpack(inputs::open(path)?, LONGEST + 1).map_err(|cause| Error::world("read", path, cause))?;
         let hint = "Is it a text of /proc/schedstat, packed by zstd or gzip or not?";
         if bytes.len() as u64 > LONGEST {
             return Err(Error::one(name, "it is longer than any text of /proc/schedstat", hint));

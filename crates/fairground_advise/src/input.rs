@@ -10,10 +10,10 @@ use super::trace::{TraceCase, TraceOptions};
 use super::{AdviseOptions, subject};
 use fairground_model::CpuMax;
 use fairground_scenario::text_file::{is_stdin, name_of, read_text};
-use fairground_scenario::{Error, Overrides, Scenario, trace_file};
+use fairground_scenario::{Error, Overrides, Scenario, inputs, trace_file};
 use fairground_stdx::{Ns, units::parse_ns};
 use fairground_workload::replay::Loop;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -209,9 +209,9 @@ fn set<T>(place: &mut Option<T>, value: T, name: &str) -> Result<(), Error> {
 
 /// The begin of a file, as text as far as it is one.
 fn head_of(path: &Path) -> Result<String, Error> {
-    let failed = |cause| Error::world("read", path, cause);
     let mut bytes = Vec::new();
-    File::open(path).map_err(failed)?.take(HEAD).read_to_end(&mut bytes).map_err(failed)?;
+    let read = inputs::open(path)?.take(HEAD).read_to_end(&mut bytes);
+    read.map_err(|cause| Error::world("read", path, cause))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

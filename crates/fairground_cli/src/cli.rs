@@ -1,8 +1,13 @@
 //! The command line: flags that all commands have, and a help in groups.
 
 use crate::commands::{Command, GROUPS};
+use crate::show;
 use crate::style::{Color, StyleFlags};
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches, Parser};
+use fairground::output::is_stdout;
+use std::ffi::OsStr;
+use std::path::Path;
 
 /// The Linux fair scheduler as a simulator: a workload in, an explained schedule out.
 #[derive(Parser)]
@@ -19,16 +24,33 @@ pub(crate) struct Cli {
 
 /// Reads the command line of this process; prints help and errors, and ends it then.
 pub(crate) fn parse() -> Cli {
-    let color = Color::asked(std::env::args().skip(1)).of_clap();
+    let color = Color::asked(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned())).of_clap();
     let matches = command().color(color).get_matches();
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    if outputs(&matches).any(|path| is_stdout(Path::new(path))) {
+        if cli.style.json {
+            let message = "stdout can hold the output file or the document of --json, not both";
+            command().color(color).error(ErrorKind::ArgumentConflict, message).exit();
+        }
+        show::give_stdout_to_file();
+    }
+    cli
+}
+
+/// The output files of whatever command was given.
+fn outputs(matches: &ArgMatches) -> Box<dyn Iterator<Item = &OsStr> + '_> {
+    let own = matches.try_get_raw("output").ok().flatten().into_iter().flatten();
+    let of_command = matches.subcommand().into_iter().flat_map(|(_, command)| outputs(command));
+    Box::new(own.chain(of_command))
 }
 
 /// The commands with their examples, and a help that has them by question.
 pub(crate) fn command() -> clap::Command {
     let all = GROUPS.iter().flat_map(|group| group.1);
     let command = all.fold(Cli::command(), |command, (file, _, examples)| {
-        command.mut_subcommand(name_of(file), |one| one.after_help(shown(examples)))
+        // `--runs -1` is a wrong value and no flag `-1`.
+        let signed = |arg: Arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg };
+        command.mut_subcommand(name_of(file), |one| one.mut_args(signed).after_help(shown(examples)))
     });
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}\n\n{{after-help}}",

@@ -1,10 +1,15 @@
-//! Ctrl-C: the first sets a flag that is looked at between batches of events, the second ends at once.
+//! Ctrl-C, and SIGTERM as a supervisor sends it. The first sets a flag that is looked at between batches of events: then partial
+//! results are marked and shown. What has not ended within a second is ended; its unfinished files end in `.partial` at any time, and
+//! finished runs stand in the journal. A second signal ends at once.
 
 use crate::show::tell;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Exit code of an interrupted command.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
+/// So long a command may go on to show what it has: a second, less what a busy machine takes to end a process.
+const PATIENCE: Duration = Duration::from_millis(700);
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -12,11 +17,20 @@ static STOP: AtomicBool = AtomicBool::new(false);
 pub(crate) fn flag() -> &'static AtomicBool {
     let handler = || {
         if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(EXIT_INTERRUPTED));
+            end();
         }
+        std::thread::spawn(|| {
+            std::thread::sleep(PATIENCE);
+            tell!("interrupted: nothing is shown of what was not ready; unfinished files end in .partial");
+            end();
+        });
     };
     if let Err(error) = ctrlc::set_handler(handler) {
         tell!("warning: Ctrl-C will not leave marked output: {error}");
     }
     &STOP
+}
+
+fn end() -> ! {
+    std::process::exit(i32::from(EXIT_INTERRUPTED))
 }

@@ -14,6 +14,7 @@ mod style;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    fairground_scenario::inputs::watch();
     let cli = cli::parse();
     cli.style.apply();
     let json = cli.style.json;

@@ -3,6 +3,8 @@
 use crate::style::{self, layout};
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use fairground::output::is_stdout;
+use fairground_report::outside::{shown_lines, shown_text};
 use fairground_report::{Document, Table, paragraph};
 use fairground_scenario::error::{Mistake, Mistakes};
 use fairground_scenario::{Error, FileMistakes, guard};
@@ -11,6 +13,7 @@ use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Prints a line on stderr, written as for `format!`.
 macro_rules! tell {
@@ -22,11 +25,24 @@ pub(crate) use tell;
 
 /// Prints a text on stderr. A reader that went away is no failure (`fairground … 2>&1 | head`), and there is no other place to tell it.
 pub(crate) fn stderr(text: std::fmt::Arguments) {
-    let _ = io::stderr().lock().write_fmt(text);
+    let _ = io::stderr().lock().write_all(shown_lines(&text.to_string()).as_bytes());
 }
 
-/// Prints a text on stdout. A reader that went away is no failure: `fairground … | head` is a habit.
+/// Whether an output file is stdout.
+static STDOUT_IS_FILE: AtomicBool = AtomicBool::new(false);
+
+/// An output file is stdout: what else would be printed there goes to stderr.
+pub(crate) fn give_stdout_to_file() {
+    STDOUT_IS_FILE.store(true, Ordering::Relaxed);
+}
+
+/// Prints a text on stdout; whatever it was made of, nothing in it steers a terminal. A reader that went away is no failure: `fairground … | head` is a habit.
 pub(crate) fn text(text: &str) -> Result<(), Error> {
+    let text = &*shown_text(text);
+    if STDOUT_IS_FILE.load(Ordering::Relaxed) {
+        stderr(format_args!("{text}"));
+        return Ok(());
+    }
     let mut out = io::BufWriter::new(io::stdout().lock());
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(cause) if cause.kind() != ErrorKind::BrokenPipe => Err(Error::World { what: "cannot write to stdout".into(), cause }),
@@ -59,7 +75,7 @@ impl Lines {
     }
     fn print(&mut self) {
         if self.failure.is_none() {
-            self.failure = self.out.write_all(self.kept.as_bytes()).err();
+            self.failure = self.out.write_all(shown_text(&self.kept).as_bytes()).err();
         }
         self.kept.clear();
     }
@@ -126,6 +142,9 @@ pub(crate) fn notes(notes: &[String]) {
 
 /// Where files were written.
 pub(crate) fn written(path: &Path) {
+    if is_stdout(path) {
+        return;
+    }
     let shown = path.display();
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("pftrace") => tell!("wrote {shown}; open it at https://ui.perfetto.dev"),
@@ -138,7 +157,7 @@ pub(crate) fn written(path: &Path) {
 pub(crate) fn error(error: &Error, json: bool) -> ExitCode {
     match error {
         Error::Input(files) => files.iter().for_each(show_mistakes),
-        Error::World { .. } => tell!("error: {}", harmless(&error.to_string())),
+        Error::World { .. } => tell!("error: {}", shown_lines(&error.to_string())),
         Error::Broken(broken) => stderr(format_args!("{broken}")),
     }
     if json {
@@ -165,24 +184,7 @@ const LONGEST_DRAWN: usize = 4096;
 fn show_mistakes(file: &FileMistakes) {
     // anstream takes the colours out where stderr is no terminal.
     let _ = write!(anstream::stderr(), "{}", drawn(file, &Renderer::styled()));
-    let (name, count) = (harmless(&file.name), file.mistakes.0.len());
-    tell!("{name}: {count} {} (fairground {})", if count == 1 { "mistake" } else { "mistakes" }, guard::VERSION);
-}
-
-/// A text from outside as a terminal may get it: control characters and marks of writing direction as escapes, but for ends of lines.
-fn harmless(text: &str) -> Cow<'_, str> {
-    let is_harmful = |letter: char| {
-        let is_direction = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        letter != '\n' && (letter.is_control() || is_direction)
-    };
-    if !text.contains(is_harmful) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::new();
-    for letter in text.chars() {
-        if is_harmful(letter) { shown.extend(letter.escape_default()) } else { shown.push(letter) }
-    }
-    Cow::Owned(shown)
+    tell!("{}: {} (fairground {})", shown_lines(&file.name), file.count(), guard::VERSION);
 }
 
 /// Lines as they are drawn. The renderer shows control characters of ASCII and marks of writing direction as pictures of them.
@@ -192,30 +194,30 @@ fn drawable(lines: &str) -> Cow<'_, str> {
     if lines.contains(is_c1) { Cow::Owned(lines.replace(is_c1, "¿")) } else { Cow::Borrowed(lines) }
 }
 
-/// Each mistake on the line that it is about, with its hint.
+/// Each mistake that is shown on the line that it is about, with its hint.
 fn drawn(file: &FileMistakes, renderer: &Renderer) -> String {
     if file.mistakes.0.is_empty() {
         return String::new();
     }
-    let groups: Vec<Group<'_>> = file.mistakes.0.iter().map(|mistake| group(file, mistake)).collect();
+    let groups: Vec<Group<'_>> = file.shown().iter().map(|mistake| group(file, mistake)).collect();
     renderer.clone().decor_style(DecorStyle::Unicode).term_width(WIDTH).render(&groups) + "\n"
 }
 
 fn group<'a>(file: &'a FileMistakes, mistake: &'a Mistake) -> Group<'a> {
     let span = mistake.span.clone().filter(|span| !file.text.is_empty() && file.text.get(span.clone()).is_some());
     let lines = span.as_ref().map(|span| lines_of(&file.text, span)).filter(|lines| lines.len() <= LONGEST_DRAWN);
-    let (message, hint) = (harmless(&mistake.message), Level::HELP.message(harmless(&mistake.hint)));
+    let (message, hint) = (shown_lines(&mistake.message), Level::HELP.message(shown_lines(&mistake.hint)));
     match (span, lines) {
         (Some(span), Some(lines)) => {
             let snippet = Snippet::source(drawable(&file.text[lines.clone()]))
-                .path(harmless(&file.name))
+                .path(shown_lines(&file.name))
                 .line_start(Mistakes::line_of(&file.text, lines.start))
                 .annotation(AnnotationKind::Primary.span(span.start - lines.start..span.end - lines.start));
             Level::ERROR.primary_title(message).element(snippet).element(hint)
         }
         (span, _) => {
             let place = span.map_or_else(|| file.name.clone(), |span| file.place(span.start));
-            Level::ERROR.primary_title(format!("{}: {message}", harmless(&place))).element(hint)
+            Level::ERROR.primary_title(format!("{}: {message}", shown_lines(&place))).element(hint)
         }
     }
 }

@@ -1,8 +1,7 @@
 //! The updates of load tracking that lie beside some recorded sets.
 
 use fairground_formats::recorded::{LoadRow, read_load_rows};
-use fairground_scenario::Error;
-use std::fs::File;
+use fairground_scenario::{Error, inputs};
 use std::path::Path;
 
 /// Their file in a set's folder.
@@ -14,8 +13,7 @@ pub(crate) fn read(folder: &Path) -> Result<Option<Vec<LoadRow>>, Error> {
     if !path.is_file() {
         return Ok(None);
     }
-    let file = File::open(&path).map_err(|cause| Error::world("read", &path, cause))?;
-    let (rows, stats) = read_load_rows(file);
+    let (rows, stats) = read_load_rows(inputs::open(&path)?);
     if let Some(note) = stats.notes.first() {
         let hint = "It is written by the recorder; take the original file.";
         return Err(Error::one(path.display().to_string(), format!("{} lines: {note}", stats.skipped), hint));

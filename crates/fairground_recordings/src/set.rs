@@ -11,7 +11,7 @@ use fairground_metrics::Window;
 use fairground_model::TaskSet;
 use fairground_scenario::metrics::QuotaRow;
 use fairground_scenario::{
-    Error, Overrides, Parts, Scenario, Source, Workload,
+    Error, Overrides, Parts, Scenario, Source, Workload, inputs,
     text_file::read_text,
     trace_file::{self, TraceFile},
 };
@@ -47,6 +47,7 @@ impl RecordedSet {
     pub fn open(folder: &Path, overrides: &Overrides) -> Result<RecordedSet, Error> {
         let file = folder.join("workload.txt");
         let text = read_text(&file)?;
+        inputs::note(folder);
         let name = file.display().to_string();
         let described = overrides.machine.is_some() && overrides.profile.is_some();
         let system = if described { System::find(folder).ok() } else { Some(System::find(folder)?) };

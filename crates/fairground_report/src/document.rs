@@ -1,7 +1,9 @@
 //! JSON documents: the part that all of them share.
 
 use crate::table::Table;
+use fairground_stdx::outside::is_steering;
 use serde_json::{Map, Value, json};
+use std::fmt::Write;
 
 /// The version of the documents' layout. Fields may be added under the same number; a change of
 /// meaning or a removal raises it.
@@ -67,11 +69,23 @@ impl Document {
     }
 }
 
-/// Indented by two blanks, with a line end.
+/// Indented by two blanks, with a line end. Letters that steer a terminal can stand in texts only, where JSON has an escape for each.
 impl std::fmt::Display for Document {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "{:#}", Value::Object(self.0.clone()))
+        let text = format!("{:#}\n", Value::Object(self.0.clone()));
+        if !text.contains(is_harmful) {
+            return f.write_str(&text);
+        }
+        for letter in text.chars() {
+            // None of them lies beyond U+FFFF.
+            if is_harmful(letter) { write!(f, "\\u{:04x}", u32::from(letter))? } else { f.write_char(letter)? }
+        }
+        Ok(())
     }
+}
+
+fn is_harmful(letter: char) -> bool {
+    letter != '\n' && is_steering(letter)
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ pub mod waits;
 pub use beside::{Beside, Given, Side, SideRow};
 pub use compare::{CompareReport, CompareRow};
 pub use document::{Document, Input};
+pub use fairground_stdx::outside;
 pub use list::ListRow;
 pub use page::Page;
 pub use profile::ProfileChange;

@@ -16,19 +16,34 @@ pub struct FileMistakes {
     pub mistakes: Mistakes,
 }
 
+/// Mistakes of a text that are shown. Each costs a look through the text, and nobody mends more at a time.
+pub const SHOWN_MAX: usize = 20;
+
 impl FileMistakes {
     /// `name:line` of a byte of the text.
     pub fn place(&self, offset: usize) -> String {
         format!("{}:{}", self.name, Mistakes::line_of(&self.text, offset))
     }
-    /// `name:line: message` of each mistake, one per line.
+    /// The mistakes that are shown: those met first.
+    pub fn shown(&self) -> &[Mistake] {
+        &self.mistakes.0[..self.mistakes.0.len().min(SHOWN_MAX)]
+    }
+    /// How many there are, and how many of them are shown.
+    pub fn count(&self) -> String {
+        match self.mistakes.0.len() {
+            1 => "1 mistake".to_string(),
+            all if all > SHOWN_MAX => format!("{all} mistakes, of which these are the first {SHOWN_MAX}"),
+            all => format!("{all} mistakes"),
+        }
+    }
+    /// `name:line: message` of each mistake that is shown, one per line, and how many there are if these are not all.
     pub fn lines(&self) -> Vec<String> {
-        let rows = self.mistakes.0.iter();
-        rows.map(|mistake| {
+        let line = |mistake: &Mistake| {
             let place = mistake.span.as_ref().map_or_else(|| self.name.clone(), |span| self.place(span.start));
             format!("{place}: {} (hint: {})", mistake.message, mistake.hint)
-        })
-        .collect()
+        };
+        let more = (self.mistakes.0.len() > SHOWN_MAX).then(|| format!("{}: {}", self.name, self.count()));
+        self.shown().iter().map(line).chain(more).collect()
     }
 }
 

@@ -28,6 +28,7 @@ mod check;
 pub mod control;
 pub mod error;
 pub mod guard;
+pub mod inputs;
 pub mod metrics;
 mod nouns;
 mod overrides;
@@ -64,6 +65,7 @@ use fairground_machine::Machine;
 use fairground_model::{Digest, Mistakes, TaskSet, TimedChange};
 use fairground_sched::profile::Profile;
 use fairground_sim::{Setup, Stopped};
+use fairground_stdx::outside::shown;
 use fairground_stdx::{CpuMask, Instant, Ns};
 use nouns::{at, autogroup, expect, groups, machine, workload};
 use parts::{merged, workload_features};
@@ -138,7 +140,7 @@ impl Scenario {
         // What stands on a line that is no TOML must not be called missing as well.
         let whole = m.0.is_empty();
         let mut top = Fields::new(table, 0..0, "scenario");
-        let title = top.text("title", &mut m).map(|title| title.value.to_string());
+        let title = top.text("title", &mut m).map(|title| shown(title.value).into_owned());
         let seed = top.natural("seed", &mut m).map(|seed| seed.value);
         let duration = top.time("duration", &mut m);
         if whole && !table.contains_key("duration") && overrides.duration.is_none() {

@@ -1,16 +1,11 @@
-//! Small texts, read and written as a whole.
+//! Small texts, read as a whole.
 
 use crate::error::Error;
+use crate::inputs;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Writes a small text at once.
-pub fn write_text(target: &Path, text: &str) -> Result<(), Error> {
-    fs::write(target, text).map_err(|cause| Error::world("write", target, cause))
-}
 
 /// Whether a path stands for stdin, as `-` does on the command line.
 pub fn is_stdin(path: &Path) -> bool {
@@ -32,14 +27,12 @@ pub fn text_of(path: &Path, texts: &Texts) -> Result<String, Error> {
 
 /// Reads a text that somebody wrote, from stdin where the path is `-`. Bytes that are no UTF-8 are the input's fault, not the disk's.
 pub fn read_text(path: &Path) -> Result<String, Error> {
-    let read = || {
-        if !is_stdin(path) {
-            return fs::read(path);
-        }
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    let mut bytes = Vec::new();
+    let read = match is_stdin(path) {
+        true => std::io::stdin().lock().read_to_end(&mut bytes),
+        false => inputs::open(path)?.read_to_end(&mut bytes),
     };
-    let bytes = read().map_err(|cause| Error::world("read", Path::new(&name_of(path)), cause))?;
+    read.map_err(|cause| Error::world("read", Path::new(&name_of(path)), cause))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Error::one(name_of(path), format!("byte {at} is no UTF-8 text"), "Is it a binary file? Scenarios are plain text.")

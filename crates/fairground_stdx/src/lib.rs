@@ -12,6 +12,7 @@ pub mod index_vec;
 pub mod log2_histogram;
 pub mod log_linear;
 pub mod nearest;
+pub mod outside;
 pub mod prng;
 pub mod rare;
 pub mod time;

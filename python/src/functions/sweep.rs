@@ -94,6 +94,8 @@ impl SweepPlan {
     /// Reads the journal and says which runs are open.
     fn open(&self, py: Python<'_>, journal: Option<PathBuf>, fresh: bool) -> PyResult<Vec<usize>> {
         let options = SweepOptions { threads: 0, fresh, journal };
+        // A journal has one writer: this plan may be it.
+        *self.begun() = None;
         let begun = watched(py, None, |_| self.sweep.begin(&options))?.map_err(|error| exception(py, &error, None))?;
         let open = begun.open.clone();
         *self.begun() = Some((begun, Vec::new()));

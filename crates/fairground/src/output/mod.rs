@@ -1,5 +1,5 @@
 //! Files that are written beside a run. A file bears the ending `.partial` until it is complete, so that an
-//! interrupted or failed run never leaves something that looks like a result.
+//! interrupted or failed run never leaves something that looks like a result. All are begun before the run.
 
 mod as_kernel;
 mod file;
@@ -8,8 +8,8 @@ mod results;
 mod stopper;
 
 pub use as_kernel::AsKernel;
-use file::OutputFile;
-pub use file::write_result;
+use file::{OutputFile, Stream};
+pub use file::{TextOutput, is_stdout};
 pub use results::{ResultFiles, ResultKind, table_parquet};
 
 use crate::pages;
@@ -19,18 +19,18 @@ use fairground_metrics::TimelineSink;
 use fairground_model::{LockEvent, Mistakes, Sink, TaskInfo, TraceEvent};
 use fairground_scenario::{Error, Scenario};
 use fairground_stdx::{CpuId, Instant, TaskId};
-use file::{ending, refuse_twice};
+use file::{check, ending};
 use of_run::OfRun;
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 /// The files that a run writes beside its report: `-o FILE`, the writer chosen by the file's ending.
 #[derive(Default)]
 pub struct Outputs {
-    writers: Vec<(OutputFile, Box<dyn TraceWriter>)>,
+    /// A writer ends before its file does.
+    writers: Vec<(Box<dyn TraceWriter>, OutputFile)>,
     /// Files that are made of what came out of the whole run.
-    of_run: Vec<(OutputFile, BufWriter<File>, OfRun)>,
+    of_run: Vec<(BufWriter<Stream>, OutputFile, OfRun)>,
     /// What CPUs did, where a page wants it.
     timeline: Option<TimelineSink>,
 }
@@ -39,7 +39,7 @@ impl Outputs {
     /// Begins all files; an ending without a writer is refused before any file is made.
     pub fn open(paths: &[PathBuf], options: &WriterOptions) -> Result<Outputs, Error> {
         let mut wrong = Mistakes::default();
-        refuse_twice(paths)?;
+        check(paths, None)?;
         for path in paths {
             if let Err(refusal) = writer_with(ending(path), Box::new(std::io::sink()), options) {
                 wrong.whole(
@@ -50,10 +50,11 @@ impl Outputs {
         }
         wrong.or(()).map_err(|wrong| Error::input("command line", "", wrong))?;
         let mut outputs = Outputs::default();
-        for path in paths {
-            let (file, out) = OutputFile::create(path)?;
+        // A writer may write at once: all files are begun before the first one does.
+        let files = paths.iter().map(|path| OutputFile::create(path)).collect::<Result<Vec<_>, Error>>()?;
+        for (path, (file, out)) in paths.iter().zip(files) {
             match writer_with(ending(path), Box::new(out), options) {
-                Ok(writer) => outputs.writers.push((file, writer)),
+                Ok(writer) => outputs.writers.push((writer, file)),
                 Err(refusal) => return Err(Error::one("-o", refusal.to_string(), "Choose another ending.")),
             }
         }
@@ -73,14 +74,15 @@ impl Outputs {
             markers: tasks.markers,
             locks: tasks.locks.iter().map(|lock| lock.name.clone()).collect(),
         };
-        refuse_twice(paths)?;
+        check(paths, None)?;
+        let of_run = of_run.into_iter().map(|path| Ok::<_, Error>((OutputFile::create(path)?, OfRun::of(path))));
+        let of_run = of_run.collect::<Result<Vec<_>, Error>>()?;
         let mut outputs = Outputs::open(&traces.into_iter().cloned().collect::<Vec<_>>(), &options)?;
         let as_kernel = |writer| -> Box<dyn TraceWriter> { Box::new(AsKernel::new(writer)) };
-        outputs.writers = outputs.writers.into_iter().map(|(file, writer)| (file, as_kernel(writer))).collect();
-        for path in of_run {
-            let (file, out) = OutputFile::create(path)?;
-            let Some(kind) = OfRun::of(path) else { continue };
-            outputs.of_run.push((file, out, kind));
+        outputs.writers = outputs.writers.into_iter().map(|(writer, file)| (as_kernel(writer), file)).collect();
+        for ((file, out), kind) in of_run {
+            let Some(kind) = kind else { continue };
+            outputs.of_run.push((out, file, kind));
             if kind == OfRun::Page {
                 outputs.timeline.get_or_insert_with(|| pages::timeline_of(scenario));
             }
@@ -90,7 +92,7 @@ impl Outputs {
     /// Ends the files of a run of `scenario`: those that are made of its outcome get it. Returns their paths.
     pub fn finish_run(mut self, scenario: &Scenario, outcome: &RunOutcome) -> Result<Vec<PathBuf>, Error> {
         let timeline = self.timeline.take().map(|sink| sink.finish(outcome.end()));
-        for (file, out, kind) in &mut self.of_run {
+        for (out, file, kind) in &mut self.of_run {
             let text = kind.text(scenario, outcome, timeline.as_ref());
             let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             written.map_err(|cause| Error::world("write", &file.target, cause))?;
@@ -100,11 +102,11 @@ impl Outputs {
     /// Ends all files. Those of an incomplete run keep the ending `.partial`. Returns their paths.
     pub fn finish(self, complete: bool) -> Result<Vec<PathBuf>, Error> {
         let mut paths = Vec::new();
-        for (file, writer) in self.writers {
+        for (writer, file) in self.writers {
             writer.finish().map_err(|cause| Error::world("write", &file.target, cause))?;
             paths.push(if complete { file.complete()? } else { file.leave_partial() });
         }
-        for (file, ..) in self.of_run {
+        for (_, file, _) in self.of_run {
             paths.push(if complete { file.complete()? } else { file.leave_partial() });
         }
         Ok(paths)
@@ -113,11 +115,11 @@ impl Outputs {
 
 impl Sink for Outputs {
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
-        self.writers.iter_mut().for_each(|(_, writer)| writer.task(task, info));
+        self.writers.iter_mut().for_each(|(writer, _)| writer.task(task, info));
         self.timeline.iter_mut().for_each(|timeline| timeline.task(task, info));
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
-        for (_, writer) in &mut self.writers {
+        for (writer, _) in &mut self.writers {
             if !event.is_sample() || writer.wants_samples() {
                 writer.record(at, cpu, event);
             }
@@ -125,15 +127,15 @@ impl Sink for Outputs {
         self.timeline.iter_mut().for_each(|timeline| timeline.record(at, cpu, event));
     }
     fn lock(&mut self, at: Instant, cpu: CpuId, event: &LockEvent) {
-        self.writers.iter_mut().for_each(|(_, writer)| writer.lock(at, cpu, event));
+        self.writers.iter_mut().for_each(|(writer, _)| writer.lock(at, cpu, event));
     }
     fn no_runtime(&mut self, at: Instant, cpu: CpuId, task: TaskId) {
-        self.writers.iter_mut().for_each(|(_, writer)| writer.no_runtime(at, cpu, task));
+        self.writers.iter_mut().for_each(|(writer, _)| writer.no_runtime(at, cpu, task));
     }
     fn listens(&self) -> bool {
         self.timeline.is_some() || !self.writers.is_empty()
     }
     fn wants_samples(&self) -> bool {
-        self.timeline.is_some() || self.writers.iter().any(|(_, writer)| writer.wants_samples())
+        self.timeline.is_some() || self.writers.iter().any(|(writer, _)| writer.wants_samples())
     }
 }

@@ -1,13 +1,12 @@
 //! Files of results that are made at once, when all runs are over: of comparisons and sweeps.
 
-use super::file::{OutputFile, ending, refuse_twice};
+use super::file::{OutputFile, Stream, check, ending};
 use fairground_formats::parquet::{Field, Kind, Value, write_table};
 use fairground_model::Mistakes;
 use fairground_report::{Align, Column, Table};
 use fairground_scenario::Error;
-use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a file of results holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,13 +35,22 @@ impl ResultKind {
 /// Files of results, begun before the first run so that one that cannot be written is known at once.
 #[derive(Default)]
 pub struct ResultFiles {
-    files: Vec<(OutputFile, BufWriter<File>, ResultKind)>,
+    files: Vec<(BufWriter<Stream>, OutputFile, ResultKind)>,
 }
 
 impl ResultFiles {
     /// Begins all files; an ending that the command does not write is refused before any file is made.
     pub fn open(paths: &[PathBuf], command: &str, kinds: &[ResultKind]) -> Result<ResultFiles, Error> {
-        refuse_twice(paths)?;
+        ResultFiles::open_beside(paths, None, command, kinds)
+    }
+    /// The same beside a journal, which none of them may be.
+    pub fn open_beside(
+        paths: &[PathBuf],
+        journal: Option<&Path>,
+        command: &str,
+        kinds: &[ResultKind],
+    ) -> Result<ResultFiles, Error> {
+        check(paths, journal)?;
         let kind_of = |path: &PathBuf| kinds.iter().copied().find(|kind| ending(path).eq_ignore_ascii_case(kind.ending()));
         let mut wrong = Mistakes::default();
         for path in paths.iter().filter(|path| kind_of(path).is_none()) {
@@ -56,7 +64,7 @@ impl ResultFiles {
         let mut files = Vec::new();
         for path in paths {
             let (file, out) = OutputFile::create(path)?;
-            files.extend(kind_of(path).map(|kind| (file, out, kind)));
+            files.extend(kind_of(path).map(|kind| (out, file, kind)));
         }
         Ok(ResultFiles { files })
     }
@@ -67,7 +75,7 @@ impl ResultFiles {
     /// Writes and ends all files; those of incomplete results keep the ending `.partial`. Returns their paths.
     pub fn finish(self, complete: bool, content: impl Fn(ResultKind) -> Vec<u8>) -> Result<Vec<PathBuf>, Error> {
         let mut paths = Vec::new();
-        for (file, mut out, kind) in self.files {
+        for (mut out, file, kind) in self.files {
             let written = out.write_all(&content(kind)).and_then(|()| out.flush());
             written.map_err(|cause| Error::world("write", &file.target, cause))?;
             paths.push(if complete { file.complete()? } else { file.leave_partial() });

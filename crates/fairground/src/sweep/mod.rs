@@ -78,6 +78,8 @@ pub struct Swept {
     pub resumed: usize,
     /// Lines of the journal that another version wrote; they were not used.
     pub foreign: usize,
+    /// Lines of the journal that were changed or cut short; they were not used.
+    pub damaged: usize,
     /// Digest over the rows' digests in order.
     pub digest: u128,
     /// Whether the caller stopped it.
@@ -128,10 +130,11 @@ impl Begun {
     }
     /// Puts the finished rows of a sweep and these together.
     pub fn assemble(self, sweep: &Sweep, rows: Vec<Row>) -> Result<Swept, Error> {
-        let (resumed, foreign) = (self.finished.len(), self.journal.as_ref().map_or(0, |journal| journal.foreign));
+        let resumed = self.finished.len();
+        let (foreign, damaged) = self.journal.as_ref().map_or((0, 0), |journal| (journal.foreign, journal.damaged));
         let mut all = self.finished;
         all.extend(rows);
-        Ok(Swept { resumed, foreign, ..sweep.assemble(all)? })
+        Ok(Swept { resumed, foreign, damaged, ..sweep.assemble(all)? })
     }
 }
 
@@ -208,8 +211,8 @@ impl Sweep {
         let how = How { finished: &finished, resumed: &resumed, note: &note };
         let rows = self.rows(0..self.runs(), options.threads, &how, control)?;
         let resumed = usize::try_from(resumed.into_inner()).unwrap_or(usize::MAX);
-        let foreign = journal.map_or(0, |journal| journal.foreign);
-        Ok(Swept { resumed, foreign, ..self.assemble(rows)? })
+        let (foreign, damaged) = journal.map_or((0, 0), |journal| (journal.foreign, journal.damaged));
+        Ok(Swept { resumed, foreign, damaged, ..self.assemble(rows)? })
     }
     /// Runs some of the runs, without a journal: what a worker does. With `until` the seeds of a point are run one after another, in
     /// the part that has the first of them; parts side by side still make each run once.
@@ -271,6 +274,7 @@ impl Sweep {
             rows,
             resumed: 0,
             foreign: 0,
+            damaged: 0,
             digest: digest.value(),
         })
     }
@@ -299,10 +303,19 @@ impl Sweep {
         self.spec.axes.iter().zip(self.spec.point(number)).for_each(|(axis, value)| changes.add(&axis.kind, value));
         self.base.changed(&changes)
     }
+    /// The name by which its journal knows it, wherever its folder lies.
+    fn short_name(&self) -> String {
+        Path::new(&self.name).file_name().map_or_else(|| self.name.clone(), |name| name.to_string_lossy().into_owned())
+    }
+    /// Where finished runs are noted; none of a text without a file.
+    pub fn journal<'a>(&'a self, options: &'a SweepOptions) -> Option<&'a Path> {
+        options.journal.as_deref().or(self.journal.as_deref())
+    }
     fn open(&self, options: &SweepOptions) -> Result<(Option<Journal>, Finished), Error> {
-        match options.journal.as_deref().or(self.journal.as_deref()) {
+        match self.journal(options) {
             None => Ok((None, Finished::new())),
-            Some(path) => Journal::open(path, options.fresh, &self.shapes).map(|(journal, finished)| (Some(journal), finished)),
+            Some(path) => Journal::open(path, &self.short_name(), options.fresh, &self.shapes)
+                .map(|(journal, finished)| (Some(journal), finished)),
         }
     }
     /// The metrics that the base expects something of.

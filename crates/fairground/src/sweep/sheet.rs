@@ -5,6 +5,7 @@ use super::axes::{Axis, AxisColumn, AxisValue};
 use super::{Outcome, Row, Swept};
 use fairground_formats::parquet::{Field, Kind, Value, write_table};
 use fairground_metrics::{Decimal, Unit};
+use fairground_report::outside::{harmless_cell, shown};
 use fairground_report::units::decimal;
 use serde_json::json;
 use std::fmt::Write;
@@ -126,7 +127,7 @@ impl<'s> Sheet<'s> {
                     Plain::Int(value) => write!(text, "{value}"),
                     Plain::Float(value) => write!(text, "{value}"),
                     Plain::Figure(value) => write!(text, "{value}"),
-                    Plain::Text(value) => write!(text, "{}", quoted(value)),
+                    Plain::Text(value) => write!(text, "{}", quoted(&harmless_cell(&shown(value)))),
                 };
             }
             text.push('\n');

@@ -131,6 +131,9 @@ fn a_journal_begun_in_one_way_is_finished_in_another() {
             begun.note(&row).unwrap();
         }
         let again = SweepOptions { fresh: false, ..options };
+        // A journal has one writer at a time.
+        assert!(sweep.begin(&again).is_err());
+        drop(begun);
         let begun = sweep.begin(&again).unwrap();
         assert!((7..28).contains(&begun.finished.len()), "{}", begun.finished.len());
         let mut rest = Vec::new();
@@ -148,10 +151,12 @@ fn a_journal_begun_in_one_way_is_finished_in_another() {
 #[test]
 fn rows_of_another_version_or_sweep_are_refused_by_name() {
     let sweep = sweep_of(MANY).unwrap();
-    let line = sweep.line_of(&sweep.run_points(0..1, 1, Control::none()).unwrap()[0]);
+    let first = sweep.run_points(0..1, 1, Control::none()).unwrap().remove(0);
+    let (line, far) = (sweep.line_of(&first), sweep.line_of(&Row { number: 99, ..first }));
     let wrong = |line: String| sweep.row_of_line(&line).unwrap_err().to_string();
     assert!(wrong(line.replace(VERSION, "0.0.9")).contains("made by fairground 0.0.9"));
-    assert!(wrong(line.replace("\"run\":0", "\"run\":99")).contains("no run 99"));
+    assert!(wrong(far).contains("no run 99"));
+    assert!(wrong(line.replace("\"run\":0", "\"run\":1")).contains("no row"), "its checksum is that of another line");
     assert!(wrong(line[..40].to_string()).contains("no row"));
     let row = sweep.row_of_line(&line).unwrap();
     assert!(sweep.assemble(vec![row.clone(), row]).is_err());

@@ -3,7 +3,8 @@
 use super::Example;
 use crate::show;
 use fairground::capture;
-use fairground_scenario::{Error, text_file};
+use fairground::output::TextOutput;
+use fairground_scenario::Error;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -30,11 +31,11 @@ pub(crate) const EXAMPLES: &[Example] = &[
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let Command::Machine { output } = &args.command;
+    let file = output.as_deref().map(TextOutput::open).transpose()?;
     let captured = capture::capture_machine()?;
     show::notes(&captured.imported.notes);
-    if let Some(path) = output {
-        text_file::write_text(path, &captured.text)?;
-        show::written(path);
+    if let Some(file) = file {
+        show::written(&file.write(&captured.text)?);
     }
     if json {
         show::document(&captured.document())?;

@@ -1,6 +1,6 @@
 //! `fairground conform`.
 
-use super::Example;
+use super::{EXIT_NOTHING, Example};
 use crate::flags::ScenarioFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
@@ -69,7 +69,15 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     for row in &below {
         tell!("below the threshold: {} ({} of {} agree)", row.name, row.tally.agree, row.tally.decisions);
     }
-    Ok(if made.interrupted { EXIT_INTERRUPTED } else { u8::from(!below.is_empty()) })
+    if made.interrupted {
+        return Ok(EXIT_INTERRUPTED);
+    }
+    // A threshold that nothing is held against is not reached.
+    if made.is_empty() || args.threshold.is_some() && made.held().is_empty() {
+        tell!("nothing was compared{}", if args.threshold.is_some() { " with the threshold" } else { "" });
+        return Ok(EXIT_NOTHING);
+    }
+    Ok(u8::from(!below.is_empty()))
 }
 
 fn print(made: &Conformance, only_mismatches: bool) -> Result<(), Error> {
@@ -80,7 +88,7 @@ fn print(made: &Conformance, only_mismatches: bool) -> Result<(), Error> {
         let title = if number == 0 { "\nFirst disagreement, " } else { "\n" };
         show::lines(&format!("{title}{}", conform::explain(made, mismatch)))?;
     }
-    if made.outcome.mismatches.is_empty() {
+    if made.outcome.mismatches.is_empty() && !made.is_empty() {
         show::lines("\nno disagreement\n")?;
     }
     Ok(())

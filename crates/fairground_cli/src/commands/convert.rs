@@ -1,8 +1,8 @@
 //! `fairground convert`.
 
-use super::Example;
+use super::{EXIT_NOTHING, Example};
 use crate::flags::TimeFlags;
-use crate::show;
+use crate::show::{self, tell};
 use fairground::convert;
 use fairground_scenario::Error;
 use std::path::PathBuf;
@@ -35,6 +35,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::document(&converted.document())?;
     } else {
         show::summary_and_tables(&converted.summary(), &[])?;
+    }
+    if converted.stats.events == 0 {
+        tell!("no event was read");
+        return Ok(EXIT_NOTHING);
     }
     Ok(0)
 }

@@ -1,10 +1,10 @@
 //! `fairground latency`.
 
-use super::Example;
+use super::{EXIT_NOTHING, Example};
 use crate::flags::WatchFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show;
+use crate::show::{self, tell};
 use fairground::perf_sched::{Latency, LatencyOptions, LatencyOrder};
 use fairground_scenario::{Control, Error};
 
@@ -80,5 +80,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     } else {
         show::summary_and_tables(&latency.summary, &latency.tables)?;
     }
-    Ok(if latency.origin.partial { EXIT_INTERRUPTED } else { 0 })
+    if latency.origin.partial {
+        return Ok(EXIT_INTERRUPTED);
+    }
+    if latency.is_empty {
+        tell!("no task runs or waits there");
+        return Ok(EXIT_NOTHING);
+    }
+    Ok(0)
 }

@@ -28,6 +28,9 @@ mod vopr;
 use crate::cli::Cli;
 use fairground_scenario::Error;
 
+/// Exit code of a command that decided nothing: nothing was compared, read or run.
+pub(crate) const EXIT_NOTHING: u8 = 4;
+
 /// The arguments of a command behind `fairground`, and what it does.
 pub(crate) type Example = (&'static str, &'static str);
 /// A question, and the commands that answer it: their files, what they do, and examples.

@@ -1,7 +1,7 @@
 //! `fairground replay`.
 
-use super::Example;
 use super::run::command_line;
+use super::{EXIT_NOTHING, Example};
 use crate::flags::ScenarioFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// Refuse a recording with lost or unreadable records
     #[arg(long)]
     strict: bool,
+    /// Also run a gap that is longer than all the rest of the recording; else it is cut there
+    #[arg(long)]
+    across_gaps: bool,
     /// Stop before this event: ticks, switches and wake-ups are counted. Files of -o are written up to there, as FILE.partial
     #[arg(long, value_name = "N")]
     stop_before_event: Option<u64>,
@@ -41,7 +44,8 @@ pub(crate) const EXAMPLES: &[Example] = &[
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
-    let replay = Replay::load(&args.trace, &args.change.overrides(), args.strict)?;
+    let load = if args.across_gaps { Replay::load_across_gaps } else { Replay::load };
+    let replay = load(&args.trace, &args.change.overrides(), args.strict)?;
     let scenario = &replay.scenario;
     show::notes(&scenario.notes);
     let mut outputs = Outputs::for_run(&args.output, scenario)?;
@@ -64,5 +68,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::summary_and_tables(&run::summary(scenario, &outcome), &shown)?;
         tell!("{}", run::speed(&outcome));
     }
-    Ok(if outcome.ending == RunEnding::Interrupted { EXIT_INTERRUPTED } else { 0 })
+    if outcome.ending == RunEnding::Interrupted {
+        return Ok(EXIT_INTERRUPTED);
+    }
+    if replay.trace.trace.stats.events == 0 || scenario.tasks().tasks.is_empty() {
+        tell!("the recording holds nothing to replay");
+        return Ok(EXIT_NOTHING);
+    }
+    Ok(0)
 }

@@ -12,7 +12,9 @@ use fairground::run::{self, RunEnding, RunOptions, RunOutcome, WorstWait};
 use fairground_explain as explain;
 use fairground_recordings::RecordedSet;
 use fairground_recordings::figures::{self, Check, FigureMap};
+use fairground_report::outside::is_steering;
 use fairground_scenario::{Control, Error, Scenario};
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// Run one simulation and print its tables.
@@ -92,8 +94,8 @@ fn ask(args: &Args, scenario: &Scenario, worst: &WorstWait) -> Option<String> {
         return None;
     }
     let (path, name) = (args.input.path()?, scenario.tasks().tasks.get(worst.task)?.name.clone());
-    let words = ["explain".to_string(), path.display().to_string(), "--task".to_string(), name, "--at".to_string(), worst.at()];
-    Some(as_typed(words.into_iter().chain(args.change.words())))
+    let words = ["explain".into(), path.into(), "--task".into(), name.into(), "--at".into(), worst.at().into()];
+    Some(as_typed(words.into_iter().chain(args.change.words().into_iter().map(OsString::from))))
 }
 
 /// What is shown, and how.
@@ -137,13 +139,27 @@ fn exit_code(outcome: &RunOutcome, passes: bool) -> u8 {
 
 /// The command line as it can be typed again.
 pub(crate) fn command_line() -> String {
-    as_typed(std::env::args().skip(1))
+    as_typed(std::env::args_os().skip(1))
 }
 
 /// Words of a command line, quoted where a shell would take them apart.
-fn as_typed(words: impl Iterator<Item = String>) -> String {
-    let plain =
-        |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,+@".contains(&byte)) && !word.is_empty();
-    let quote = |word: String| if plain(&word) { word } else { format!("'{}'", word.replace('\'', "'\\''")) };
-    format!("fairground {}", words.map(quote).collect::<Vec<_>>().join(" "))
+fn as_typed(words: impl Iterator<Item = OsString>) -> String {
+    format!("fairground {}", words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" "))
+}
+
+/// A word as a shell reads it. Bytes that are no text, and letters that steer a terminal, stand as escapes.
+fn quoted(word: &OsStr) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@".contains(&byte);
+    match word.to_str() {
+        Some(text) if !text.is_empty() && text.bytes().all(is_plain) => text.to_string(),
+        Some(text) if !text.chars().any(is_steering) => format!("'{}'", text.replace('\'', "'\\''")),
+        _ => {
+            let escaped = |&byte: &u8| match byte {
+                b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+                b' '..=b'~' => char::from(byte).to_string(),
+                _ => format!("\\x{byte:02x}"),
+            };
+            format!("$'{}'", word.as_encoded_bytes().iter().map(escaped).collect::<String>())
+        }
+    }
 }

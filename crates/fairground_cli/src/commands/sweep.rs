@@ -61,6 +61,9 @@ pub(crate) const EXAMPLES: &[Example] = &[
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    if matches!(args.engine, Engine::Local) && args.address.is_some() {
+        return Err(Error::one("--address", "an address without Ray", "Add --engine ray."));
+    }
     let mut sweep = Sweep::load(&args.sweep)?;
     if args.seeds_apart {
         sweep.set_seeds_apart();
@@ -68,9 +71,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if let Some(width) = &args.until {
         sweep.set_until(width)?;
     }
-    let files = ResultFiles::open(&args.output, "sweep", &KINDS)?;
-    let stop = interrupt::flag();
     let mut options = SweepOptions { threads: args.threads, fresh: args.fresh, journal: args.journal.clone() };
+    let stop = interrupt::flag();
+    let files = ResultFiles::open_beside(&args.output, sweep.journal(&options), "sweep", &KINDS)?;
     match args.engine {
         Engine::Ray => {
             let code = filled(args, &options, Control::new(stop, &Silent))?;
@@ -79,9 +82,6 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
             }
             // All runs stand in the journal now.
             options.fresh = false;
-        }
-        Engine::Local if args.address.is_some() => {
-            return Err(Error::one("--address", "an address without Ray", "Add --engine ray."));
         }
         Engine::Local => {}
     }
@@ -99,6 +99,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     }
     if swept.foreign > 0 {
         tell!("{} lines of the journal are of another version of fairground, and were not used", swept.foreign);
+    }
+    if swept.damaged > 0 {
+        tell!("{} lines of the journal are changed or cut short, and were not used", swept.damaged);
     }
     if swept.resumed > 0 && matches!(args.engine, Engine::Local) {
         tell!("{} of {} runs were finished before", swept.resumed, swept.rows.len());

@@ -1,10 +1,10 @@
 //! `fairground timehist`.
 
-use super::Example;
+use super::{EXIT_NOTHING, Example};
 use crate::flags::WatchFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
-use crate::show::{self, Lines};
+use crate::show::{self, Lines, tell};
 use crate::style::layout;
 use fairground::perf_sched::{self, Summary, TimeHistColumns, TimeHistLine};
 use fairground_scenario::{Control, Error};
@@ -45,11 +45,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let control = Control::new(interrupt::flag(), &bar);
     let control = if json || args.summary { control } else { control.quiet() };
     let (mut rows, mut summary) = (Vec::new(), Summary::default());
-    let mut lines = Lines::new();
+    let (mut lines, mut is_empty) = (Lines::new(), true);
     if !json && !args.summary {
         lines.push(&perf_sched::timehist_heading(columns));
     }
     let origin = perf_sched::timehist(&args.watch.input, &source, mark, &filter, args.wakeups, control, |line| {
+        is_empty = false;
         if let TimeHistLine::Switch(row, info, _) = &line {
             summary.add(row, info);
         }
@@ -74,5 +75,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     } else {
         lines.finish(&said)?;
     }
-    Ok(if origin.partial { EXIT_INTERRUPTED } else { 0 })
+    if origin.partial {
+        return Ok(EXIT_INTERRUPTED);
+    }
+    if is_empty {
+        tell!("no such switch or wake-up is there");
+        return Ok(EXIT_NOTHING);
+    }
+    Ok(0)
 }

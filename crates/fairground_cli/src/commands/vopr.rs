@@ -1,17 +1,17 @@
 //! `fairground vopr`.
 
-use super::Example;
+use super::{EXIT_NOTHING, Example};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show::{self, tell};
 use crate::style::is_full;
-use fairground::output::write_result;
+use fairground::output::TextOutput;
 use fairground_report::Document;
 use fairground_scenario::{Control, Error, Overrides, Scenario};
 use fairground_vopr::{Case, Failure, Found, Hunt, hunt, replay, time_limit};
 use serde_json::{Value, json};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Run random whole systems under every invariant.
 ///
@@ -66,19 +66,19 @@ pub(crate) const EXAMPLES: &[Example] = &[
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
-    let found = match &args.replay {
-        Some(path) => {
-            let case = Case::of_scenario(&Scenario::load(path, &Overrides::default())?)?;
-            replay(case, args.output.is_some())
-        }
+    let replayed = args.replay.as_deref().map(|path| Case::of_scenario(&Scenario::load(path, &Overrides::default())?));
+    let (replayed, plan) = (replayed.transpose()?, plan(args)?);
+    let output = args.output.as_deref().map(TextOutput::open).transpose()?;
+    let found = match replayed {
+        Some(case) => replay(case, output.is_some()),
         None => {
             let bar = Bar::new("hunting");
-            let found = hunt(&plan(args)?, Control::new(interrupt::flag(), &bar));
+            let found = hunt(&plan, Control::new(interrupt::flag(), &bar));
             bar.finish();
             found
         }
     };
-    let written = found.failure.as_deref().map(|failure| hand_on(args, failure)).transpose()?;
+    let written = found.failure.as_deref().map(|failure| hand_on(args, output, failure)).transpose()?;
     let command = found.failure.as_deref().zip(written.as_deref()).map(|(failure, file)| failure.replay(file));
     if json {
         show::document(&document(&found, written.as_deref(), command.as_deref()))?;
@@ -92,6 +92,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     }
     if found.interrupted {
         return Ok(EXIT_INTERRUPTED);
+    }
+    if found.runs == 0 {
+        tell!("not one system was run");
+        return Ok(EXIT_NOTHING);
     }
     Ok(0)
 }
@@ -110,17 +114,25 @@ fn plan(args: &Args) -> Result<Hunt, Error> {
         (_, None, _, Some(_)) => u64::MAX,
         (_, None, None, None) => RUNS,
     };
-    Ok(Hunt { seeds: args.seeds.clone().unwrap_or(first..first.saturating_add(runs)), time })
+    let last = match time {
+        Some(_) => Some(first.saturating_add(runs)),
+        None => first.checked_add(runs),
+    };
+    let (Some(last), true) = (last, first < u64::MAX) else {
+        let message = format!("there are no {runs} seeds from {first} on");
+        return Err(Error::one("--seed", message, format!("Seeds go up to {}.", u64::MAX - 1)));
+    };
+    Ok(Hunt { seeds: args.seeds.clone().unwrap_or(first..last), time })
 }
 
 /// Writes the scenario of a failure. A replayed file is left as it is, unless another place is named.
-fn hand_on(args: &Args, failure: &Failure) -> Result<String, Error> {
-    let path = match (&args.output, &args.replay) {
-        (Some(path), _) => path.clone(),
+fn hand_on(args: &Args, output: Option<TextOutput>, failure: &Failure) -> Result<String, Error> {
+    let output = match (output, &args.replay) {
+        (Some(output), _) => output,
         (None, Some(path)) => return Ok(path.display().to_string()),
-        (None, None) => PathBuf::from(format!("vopr-{}.toml", failure.case.seed)),
+        (None, None) => TextOutput::open(Path::new(&format!("vopr-{}.toml", failure.case.seed)))?,
     };
-    let written = write_result(&path, &failure.case.to_string(), true)?;
+    let written = output.write(&failure.case.to_string())?;
     show::written(&written);
     Ok(written.display().to_string())
 }

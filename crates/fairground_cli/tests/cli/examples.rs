@@ -86,8 +86,9 @@ fn incidents_of_one_burst_and_one_hog() {
 #[test]
 fn sweeps_run() {
     let folder = Folder::new();
-    for path in tomls("scenarios/sweeps") {
-        ok(&["sweep", &path, "--journal", &folder.path("journal"), "--fresh"]);
+    // Each sweep has its own journal.
+    for (number, path) in tomls("scenarios/sweeps").into_iter().enumerate() {
+        ok(&["sweep", &path, "--journal", &folder.path(&number.to_string()), "--fresh"]);
     }
 }
 

@@ -10,9 +10,15 @@ mod docs;
 mod examples;
 mod experiments;
 mod explain;
+mod hostile_names;
+mod journal;
 mod kernel;
 mod lists;
+mod nothing;
+mod numbers;
 mod outputs;
+#[cfg(unix)]
+mod outputs_kept;
 mod pages;
 mod recorded_time;
 mod run;

@@ -321,7 +321,7 @@ fn ctrl_c_leaves_marked_output_and_130() {
     let out = folder.path("x.csv");
     let child = command(&["run", &path, "-o", &out]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The output file is made just before the run begins.
-    while !folder.has("x.csv.partial") {
+    while !folder.names().iter().any(|name| name.ends_with(".partial")) {
         std::thread::yield_now();
     }
     let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -329,5 +329,39 @@ fn ctrl_c_leaves_marked_output_and_130() {
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(130));
     assert!(String::from_utf8_lossy(&ended.stdout).contains("PARTIAL: interrupted at "));
-    assert!(folder.has("x.csv.partial") && !folder.has("x.csv"));
+    assert_eq!(folder.names(), ["long.toml", "x.csv.partial"]);
+}
+
+/// Commands whose work is not cut into batches end too, and a supervisor's signal does what Ctrl-C does.
+#[cfg(target_os = "linux")]
+#[test]
+fn every_command_ends_soon_after_a_signal_and_marks_its_output() {
+    let folder = Folder::new();
+    let path = folder.file("long.toml", SMALL.replace("\"1s\"", "\"10d\""));
+    let out = folder.path("x.html");
+    let commands: [&[&str]; 5] = [
+        &["explain", &path, "--task", "player", "--at", "1s"],
+        &["advise", "scenarios/examples/service.toml", "--goal", "p99=50ms", "--seeds", "10000", "-o", &out],
+        &["reproduce", "sis-util"],
+        &["sensitivity", &path],
+        &["run", &path, "-o", &out],
+    ];
+    for words in commands {
+        for signal in ["-INT", "-TERM"] {
+            let mut child = command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let status = format!("/proc/{}/status", child.id());
+            // The signal has a handler; each hexadecimal digit is four signals, SIGINT the second one.
+            let is_caught = |text: String| {
+                let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).map(str::to_string);
+                mask.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
+            };
+            while !is_caught(std::fs::read_to_string(&status).unwrap_or_default()) {
+                assert_eq!(child.try_wait().unwrap(), None, "{words:?}: it ended before");
+                std::thread::yield_now();
+            }
+            assert!(std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+            assert_eq!(child.wait().unwrap().code(), Some(130), "{words:?} {signal}");
+            assert!(!folder.has("x.html"), "{words:?}");
+        }
+    }
 }

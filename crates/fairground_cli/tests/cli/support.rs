@@ -72,6 +72,13 @@ impl Folder {
     pub(crate) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.0.join(name)).unwrap()
     }
+    /// The names of all that is in it.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
     /// Whether there is such a file in it.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.join(name).exists()

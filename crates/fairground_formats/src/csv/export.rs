@@ -4,6 +4,7 @@ use crate::csv::HEADER;
 use crate::export::{Output, TraceWriter};
 use crate::flat::{Column, Row};
 use fairground_model::{Sink, TaskInfo, TraceEvent};
+use fairground_stdx::outside::{harmless_cell, shown};
 use fairground_stdx::{CpuId, Instant, TaskId};
 use std::io::{self, Write};
 
@@ -29,10 +30,9 @@ impl<'w> CsvWriter<'w> {
     }
 }
 
-/// Quotes a field where CSV asks for it. One line is one record: line breaks and other control
-/// characters become `?`.
+/// Quotes a field where CSV asks for it. One line is one record: line breaks and other control characters are escapes.
 fn quoted(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let text = harmless_cell(&shown(text)).into_owned();
     if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 

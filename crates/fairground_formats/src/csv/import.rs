@@ -4,6 +4,7 @@ use crate::csv::HEADER;
 use crate::flat::{Column, Row};
 use crate::import::{ImportStats, OwnRows, for_each_line};
 use fairground_model::Sink;
+use fairground_stdx::outside::text_of_cell;
 use std::io::BufRead;
 
 /// Whether `head`, the beginning of a file, is our own CSV.
@@ -39,6 +40,7 @@ fn row(text: &str) -> Option<Row> {
     for (number, field) in numbers.iter_mut().zip([t_ns, cpu, task, other, from, to, value, value2, value3]) {
         *number = if field.is_empty() { None } else { Some(field.parse().ok()?) };
     }
+    let what = text_of_cell(&what).to_string();
     Some(Row { what: if what.is_empty() && event != crate::flat::TASK { None } else { Some(what) }, event, numbers })
 }
 

@@ -1,6 +1,7 @@
 //! The tasks as files show them.
 
 use fairground_model::TaskInfo;
+use fairground_stdx::outside::shown;
 use fairground_stdx::{Id, IndexVec, TaskId};
 
 /// Process ids given to tasks that have none begin here: above the kernel's usual pid_max of 2^22.
@@ -27,7 +28,7 @@ impl TaskTable {
             self.rows.push(None);
         }
         // Names come from users and from traces: a line break in one must not break the file.
-        let name = info.name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        let name = shown(&info.name).into_owned();
         self.rows[task] = Some(TaskInfo { name, ..info.clone() });
     }
     pub(crate) fn get(&self, task: TaskId) -> Shown<'_> {

@@ -1,9 +1,10 @@
 //! What the readers of our own CSV and JSON share: rows in, events out.
 
 use crate::flat::{self, Content, Row};
-use crate::import::tasks::{DEFAULT_PRIO, UNKNOWN_NAME};
+use crate::import::tasks::{DEFAULT_PRIO, PRIOS, UNKNOWN_NAME};
 use crate::import::{Feed, ImportStats};
 use fairground_model::{Digest, Sink, TaskInfo, TraceEvent};
+use fairground_stdx::outside::shown;
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
 
 /// Takes rows and hands them on, keeping a digest of what it saw.
@@ -20,7 +21,12 @@ impl<'a> OwnRows<'a> {
     /// Takes one row.
     pub(crate) fn push(&mut self, line: u64, row: &Row) {
         match row.content() {
-            Ok(Content::Task(task, info)) => {
+            Ok(Content::Task(task, mut info)) => {
+                if !PRIOS.contains(&info.prio) {
+                    self.feed.stats.warn(line, "a priority that no kernel has counts as that of nice 0");
+                    info.prio = DEFAULT_PRIO;
+                }
+                info.name = shown(&info.name).into_owned();
                 self.is_new(task);
                 self.feed.sink.task(task, &info);
             }

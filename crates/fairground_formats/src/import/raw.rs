@@ -2,6 +2,7 @@
 
 use crate::import::interruptions::Handler;
 use fairground_model::{PrevState, QueueAct, Section, WakeContext};
+use fairground_stdx::outside::shown;
 use std::collections::BTreeMap;
 
 /// One record before its process ids are turned into task rows.
@@ -136,7 +137,7 @@ pub(crate) struct Who {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NameId(u32);
 
-/// Command names, each kept once: records are copied through the window without allocation.
+/// Names from outside, each kept once, as they may be shown: records are copied through the window without allocation.
 pub(crate) struct NameTable {
     rows: Vec<String>,
     ids: BTreeMap<String, NameId>,
@@ -173,7 +174,7 @@ impl NameTable {
     }
     fn add(&mut self, name: &str) -> NameId {
         let id = NameId(self.rows.len() as u32);
-        self.rows.push(name.to_string());
+        self.rows.push(shown(name).into_owned());
         self.ids.insert(name.to_string(), id);
         id
     }

@@ -12,7 +12,7 @@ pub(crate) const DEFAULT_PRIO: i32 = 120;
 
 /// Priorities of the kernel: -1 of a deadline task, up to 139 of nice 19. Some recorders count those of wake-ups otherwise than those of
 /// switches, and write what none can be.
-const PRIOS: std::ops::Range<i32> = -1..140;
+pub(crate) const PRIOS: std::ops::Range<i32> = -1..140;
 
 /// How far a task has come. A process id may be used again once its task is gone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

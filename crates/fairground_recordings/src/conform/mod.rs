@@ -122,11 +122,18 @@ impl Conformance {
     }
     /// The figures that stay below `percent_wanted`; none where a threshold says nothing.
     pub fn below(&self, percent_wanted: f64) -> Vec<Headline> {
-        let below = |row: &Headline| percent(row.tally.agree, row.tally.decisions) < percent_wanted;
+        self.held().into_iter().filter(|row| percent(row.tally.agree, row.tally.decisions) < percent_wanted).collect()
+    }
+    /// Whether not one decision, virtual time or account of quota was compared.
+    pub fn is_empty(&self) -> bool {
+        self.headlines().is_empty() && self.quota_headlines().is_empty()
+    }
+    /// The figures that a threshold is held against in this recording.
+    pub fn held(&self) -> Vec<Headline> {
         let decisions = if self.no_threshold.is_none() { self.headlines() } else { Vec::new() };
         let is_held = self.quota.as_ref().is_some_and(|quota| quota.is_held);
         let accounts = if is_held { self.quota_headlines() } else { Vec::new() };
-        decisions.into_iter().chain(accounts).filter(below).collect()
+        decisions.into_iter().chain(accounts).collect()
     }
     /// The counts of a kind.
     pub fn row(&self, kind: Kind) -> KindTally {

@@ -1,6 +1,8 @@
 //! Text in HTML and in scripts.
 
-/// Text that stands in HTML, between tags or in a quoted attribute. Control characters have no place in a page.
+use fairground_stdx::outside::is_steering;
+
+/// Text that stands in HTML, between tags or in a quoted attribute. What would turn the direction of text, and control characters, stand as escapes.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -10,7 +12,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            c if c.is_control() && c != '\n' && c != '\t' => safe.push('\u{fffd}'),
+            c if is_steering(c) && c != '\n' && c != '\t' => safe.extend(c.escape_default()),
             c => safe.push(c),
         }
     }
@@ -28,7 +30,7 @@ mod tests {
 
     #[test]
     fn no_text_becomes_markup() {
-        assert_eq!(escaped("<b a=\"1\">&'\u{7}"), "&lt;b a=&quot;1&quot;&gt;&amp;&#39;\u{fffd}");
+        assert_eq!(escaped("<b a=\"1\">&'\u{7}"), "&lt;b a=&quot;1&quot;&gt;&amp;&#39;\\u{7}");
         let text = json_in_script(&serde_json::json!({ "name": "</script><script>" }));
         assert!(!text.contains('<'));
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap()["name"], "</script><script>");

@@ -3,7 +3,9 @@
 use crate::units::{decimal, fixed, format_count, format_metric, format_ns};
 use fairground_metrics::{Decimal, Unit};
 use fairground_stdx::Ns;
+use fairground_stdx::outside::shown;
 use serde_json::{Number, Value};
+use std::borrow::Cow;
 
 /// One cell: what people read, and the plain value behind it.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,9 +25,14 @@ impl Cell {
     pub fn none() -> Cell {
         Cell::new("-", Value::Null)
     }
-    /// A value that reads differently from what it is.
+    /// A value that reads differently from what it is. Text from outside is shown and written with escapes for what would steer a
+    /// terminal, end a line or turn its direction.
     pub fn new(text: impl Into<String>, data: impl Into<Value>) -> Cell {
-        Cell { text: text.into(), data: data.into() }
+        let data = match data.into() {
+            Value::String(text) => Value::String(harmless(text)),
+            other => other,
+        };
+        Cell { text: harmless(text.into()), data }
     }
     /// A length of time; its data are ns.
     pub fn ns(length: Ns) -> Cell {
@@ -58,6 +65,13 @@ impl Cell {
     /// The p value of a test, to three places; one that would round to nothing is shown as smaller than the least of them.
     pub fn p_value(p: f64) -> Cell {
         if p < 0.0005 { Cell::new("<0.001", p) } else { Cell::float(p, 3) }
+    }
+}
+
+fn harmless(text: String) -> String {
+    match shown(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(safe) => safe,
     }
 }
 

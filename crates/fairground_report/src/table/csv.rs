@@ -1,6 +1,7 @@
 //! CSV as RFC 4180 has it, with `\n` at line ends.
 
 use super::Table;
+use fairground_stdx::outside::harmless_cell;
 use serde_json::Value;
 
 impl Table {
@@ -19,7 +20,7 @@ impl Table {
 fn plain(data: &Value) -> String {
     match data {
         Value::Null => String::new(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => harmless_cell(text).into_owned(),
         other => other.to_string(),
     }
 }

@@ -19,6 +19,7 @@ use crate::text::fields::{Fields, Spanned};
 use fairground_model::{
     Instr, LockKind, LockSpec, Mistakes, Mode, PipeSpec, Policy, Program, Start, TaskSet, TaskSpec, TimerMode,
 };
+use fairground_stdx::outside::shown;
 use fairground_stdx::{CpuId, Instant, Ns, TgId};
 use std::ops::Range;
 
@@ -132,7 +133,7 @@ pub(crate) fn read(
 fn task_names(rows: &[Fields<'_>]) -> Vec<String> {
     let mut names = Vec::new();
     for row in rows {
-        let name = row.raw().get("name").and_then(toml_edit::Item::as_str).unwrap_or_default();
+        let name = shown(row.raw().get("name").and_then(toml_edit::Item::as_str).unwrap_or_default());
         match row.raw().get("count").and_then(toml_edit::Item::as_integer).unwrap_or(1).clamp(0, MAX_COUNT as i64) {
             1 => names.push(name.to_string()),
             count => names.extend((0..count).map(|index| format!("{name}-{index}"))),
@@ -144,7 +145,7 @@ fn task_names(rows: &[Fields<'_>]) -> Vec<String> {
 /// Adds the tasks of a row; returns the session that it names.
 fn read_row(mut row: Fields<'_>, names: &Names, default: Option<TgId>, set: &mut TaskSet, m: &mut Mistakes) -> Option<String> {
     let span = row.span();
-    let name = row.text("name", m).map(|name| name.value.to_string());
+    let name = row.text("name", m).map(|name| shown(name.value).into_owned());
     if name.as_deref().map_or(row.span_of("name") == span, str::is_empty) {
         m.at(row.span_of("name"), "a task without `name`", "Give it a name: `name = \"worker\"`.");
     }

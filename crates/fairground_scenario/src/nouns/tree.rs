@@ -44,8 +44,5 @@ pub fn library(tree: &str, digest: Option<&str>) -> Result<fairground_kcore::bui
 }
 
 fn refused(message: String) -> ProfileError {
-    ProfileError {
-        message,
-        hint: "`fairground kernel build TREE --as NAME` builds one; docs/your-patch.md shows how.".to_string(),
-    }
+    ProfileError { message, hint: "docs/your-patch.md shows how to build one and to run over it.".to_string() }
 }

@@ -1,8 +1,10 @@
 //! Recorded traces as inputs: a file of any format that is read, the folder of a recorded set, or one that is a trace itself.
 
 mod files;
+mod gap;
 
 use crate::error::Error;
+use crate::inputs;
 use fairground_formats::recorded::read_quota_probes;
 use fairground_formats::{
     ImportError, ImportStats, RecordedTrace, is_of_trace_folder, is_trace_folder, read_file_into, read_folder_into,
@@ -10,7 +12,7 @@ use fairground_formats::{
 };
 use fairground_model::{Digest, QuotaProbe, Sink};
 use files::Files;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// The trace of a set's folder.
@@ -81,7 +83,7 @@ pub fn open(path: &Path) -> Result<Source, Error> {
     }
     let mut digest = Digest::default();
     add_file(&mut digest, &path)?;
-    let file = File::open(&path).map_err(|cause| Error::world("read", &path, cause))?;
+    let file = inputs::open(&path)?;
     Ok(Source { name, digest: digest.value(), path, input: Input::File { file, tasks } })
 }
 
@@ -171,13 +173,16 @@ impl TraceFile {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    fs::read(path).map_err(|cause| Error::world("read", path, cause))
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    inputs::open(path)?.read_to_end(&mut bytes).map_err(|cause| Error::world("read", path, cause))?;
+    Ok(bytes)
 }
 
 /// Takes a file of any size into a digest.
 fn add_file(digest: &mut Digest, path: &Path) -> Result<(), Error> {
     use std::io::Read;
-    let mut file = File::open(path).map_err(|cause| Error::world("read", path, cause))?;
+    let mut file = inputs::open(path)?;
     let mut block = vec![0; 1 << 16];
     loop {
         match file.read(&mut block).map_err(|cause| Error::world("read", path, cause))? {

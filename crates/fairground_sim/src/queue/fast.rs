@@ -282,7 +282,7 @@ impl EventQueue for FastQueue {
         is_next
     }
     fn arm_timer(&mut self, cpu: CpuId, timer: TimerId, soft: Instant, hard: Instant) {
-        let ns = checked(self.now, Some(hard));
+        let ns = checked(self.now, Some(hard.min(Instant::MAX)));
         assert!(soft <= hard, "the soft expiry of {timer:?} lies behind its hard expiry");
         if self.timers.arm(cpu.index(), timer.get(), soft.ns(), ns) {
             self.timer_changed(cpu.index());

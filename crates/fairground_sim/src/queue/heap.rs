@@ -81,7 +81,7 @@ impl EventQueue for HeapQueue {
     }
     fn arm_timer(&mut self, cpu: CpuId, timer: TimerId, soft: Instant, hard: Instant) {
         assert!(soft <= hard, "the soft expiry of {timer:?} lies behind its hard expiry");
-        let (id, at) = (self.timer_id(timer), checked(self.now, Some(hard)));
+        let (id, at) = (self.timer_id(timer), checked(self.now, Some(hard.min(Instant::MAX))));
         assert!(self.sources[id].at == NEVER, "{timer:?} is armed twice");
         let source = &mut self.sources[id];
         (source.at, source.soft, source.cpu) = (at, soft.ns(), cpu.index());

@@ -1,7 +1,7 @@
 //! The fast queue against the heap, and the order of events itself.
 
 use super::*;
-use fairground_stdx::Id;
+use fairground_stdx::{Id, Ns};
 use proptest::prelude::*;
 
 const CPUS: u32 = 5;
@@ -206,6 +206,18 @@ fn keys_hold_the_last_instant_and_the_last_cpu() {
     assert_eq!(queue.peek(), Some((Instant::MAX, Class::Tick, cpu(1023))));
     queue.arm_timer(cpu(0), task(0), Instant::MAX, Instant::MAX);
     assert_eq!(queue.peek(), Some((Instant::MAX, Class::Irq, cpu(0))));
+}
+
+#[test]
+fn what_is_due_after_the_longest_run_never_comes() {
+    let after = Instant::MAX + Ns(1);
+    let mut queue = FastQueue::new(1, 1);
+    queue.set(cpu(0), Slot::Tick, Some(at(10)));
+    queue.set(cpu(0), Slot::Segment, Some(after));
+    queue.hold_irqs(cpu(0), after);
+    assert_eq!(queue.advance().map(|event| event.0), Some(at(10)));
+    queue.set(cpu(0), Slot::Tick, Some(after));
+    assert_eq!(queue.peek(), None);
 }
 
 #[test]
