@@ -77,6 +77,7 @@ static MADE_BY: &[MadeBy] = &[
     made("wake_cap", v(5, 7), &["000619680c37"]),
     made("remote_wakeup", v(5, 8), &["2ebb17717550"]),
     made("RT_RUNTIME_SHARE", v(5, 10), &["2586af1ac187"]),
+    made("asym_capacity", v(5, 10), &["c200191d4c2c"]),
     made("asym_spread", v(5, 10), &["a526d466798d"]),
     made("domain_init", v(5, 10), &["2208cdaa56c9", "6e7499135db7"]),
     made("lb_interval", v(5, 10), &["e4d32e4d5444"]),
