@@ -94,6 +94,13 @@ seams! {
     // The last was read in 7.2.13.
     history { v(4, 12) => OfSameType, v(7, 2) => Always, }
 
+    /// Group-type balance: by how much a CPU must be bigger than another to count as bigger.
+    BiggerCapacity = bigger_capacity {
+        Quarter "quarter" "By more than a quarter, between CPUs of two groups. A CPU keeps its only task if it is bigger at all.",
+        Twentieth "twentieth" "By more than 5 %, between a group and the balancing CPU. A CPU keeps its only task unless it is smaller by that.",
+    }
+    history { v(4, 12) => Quarter, v(5, 13) => Twentieth, }
+
     /// Group-type balance and placement of new tasks where wake-ups go by energy: which groups may count as overloaded.
     EnergyOverload = energy_overload {
         ByTasks "by-tasks" "Those with more tasks than CPUs and more to do than they can, as elsewhere.",

@@ -195,16 +195,17 @@ fn energy_follows_the_lowest_point_that_suffices() {
     let view = four_and_four();
     let domain = perf_domain(EnergyModel::Milliwatt, &view.policies[0], &view).unwrap();
     // 236 of 446 is 449.7 MHz: the lowest point; 238 is 453.5 MHz.
-    assert_eq!(domain.energy(EnergyModel::Milliwatt, 236, 446, (446, 446)), 79);
-    assert_eq!(domain.energy(EnergyModel::Milliwatt, 238, 446, (446, 446)), 85);
-    assert_eq!(domain.energy(EnergyModel::Milliwatt, 2000, 223, (446, 446)), 59, "119 / 2");
+    assert_eq!(domain.energy(EnergyModel::Milliwatt, (236, 446), (446, 446), false), 79);
+    assert_eq!(domain.energy(EnergyModel::Milliwatt, (238, 446), (446, 446), false), 85);
+    assert_eq!(domain.energy(EnergyModel::Milliwatt, (2000, 223), (446, 446), false), 59, "119 / 2");
 }
 
 /// What pressure takes of a CPU's capacity it cannot ask for: its frequency is that of what is left.
 #[test]
 fn nobody_counts_with_more_than_pressure_leaves() {
     let view = four_and_four();
-    let energy = |rule, allowed| perf_domain(rule, &view.policies[0], &view).unwrap().energy(rule, 2000, 446, (446, allowed));
+    let energy =
+        |rule, allowed| perf_domain(rule, &view.policies[0], &view).unwrap().energy(rule, (2000, 446), (446, allowed), false);
     for rule in [EnergyModel::Efficient, EnergyModel::Microwatt, EnergyModel::Performance] {
         assert!(energy(rule, 236) < energy(rule, 446), "{rule:?}");
     }
