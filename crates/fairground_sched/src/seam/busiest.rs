@@ -26,7 +26,8 @@ seams! {
         Movable "movable" "The running task of a CPU is looked at if it may use other CPUs.",
         BiggerCpu "bigger-cpu" "The running task of a CPU is looked at if it may use a bigger one.",
     }
-    history { v(4, 12) => Ignored, v(4, 20) => Running, v(5, 12) => Movable, v(6, 10) => BiggerCpu, }
+    // v5.12, and before in the stable kernel 5.10 (read in 5.10.223).
+    history { v(4, 12) => Ignored, v(4, 20) => Running, v(5, 10) => Movable, v(6, 10) => BiggerCpu, }
 
     /// When schedule() looks whether the task that it has picked fits its CPU.
     MisfitAtPick = misfit_at_pick {

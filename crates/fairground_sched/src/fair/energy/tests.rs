@@ -232,6 +232,24 @@ fn a_task_is_looked_at_for_misfit_as_soon_as_it_is_picked() {
     }
 }
 
+/// A task that is too big for CPU 0 and may use no other one is no misfit from v5.12 on, and in the stable kernel 5.10. From v6.10 on
+/// neither is one that may use other little CPUs only.
+#[test]
+fn who_may_go_nowhere_is_no_misfit() {
+    for (kernel, bound, little) in [("v5.1", true, true), ("v5.10", false, true), ("v6.1", false, true), ("v6.14", false, false)]
+    {
+        let misfit = |cpus: &str| {
+            let mut bench = Bench::new(kernel);
+            let task = bench.0.running(0);
+            bench.0.allow(task, cpus);
+            bench.0.sched.pelt_se[bench.0.sched.tasks[task].se].util_avg = 600;
+            bench.0.on(0, |sched, cx| sched.update_misfit_status(cx, cx.cpu, Some(task)));
+            bench.0.sched.rqs[cpu(0)].lb.misfit_task_load > 0
+        };
+        assert_eq!((misfit("0"), misfit("0-3"), misfit("0-7")), (bound, little, true), "{kernel}");
+    }
+}
+
 /// Two tasks of nice 19 have long been queued on CPU 0, and use little; CPU 1 is full with one of nice 0. A new task leaves the first for being
 /// overloaded, though it has less load. In 7.2 nobody is overloaded here, since no CPU has more to do than it can.
 #[test]
