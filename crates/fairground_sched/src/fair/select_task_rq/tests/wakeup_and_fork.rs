@@ -354,7 +354,10 @@ fn the_idle_task_that_is_picked_again_notes_its_core_up_to_v6_11() {
         let mut machine = TestMachine::new(kernel, preset("lap8"));
         let shared = machine.sched.topology.cpus[cpu(3)].sd_llc_shared.unwrap();
         assert!(!machine.sched.topology.shared[shared].has_idle_cores, "{kernel}");
+        // A queued server of the fair class counts as a task, so the CPU is asked to pick.
+        machine.sched.rqs[cpu(3)].server_queued = kernel == "v6.12";
         machine.on(3, |sched, cx| sched.schedule(cx));
+        machine.sched.rqs[cpu(3)].server_queued = false;
         assert_eq!(machine.sched.topology.shared[shared].has_idle_cores, noted, "{kernel}");
         let task = machine.running(3);
         machine.sleep(task);
