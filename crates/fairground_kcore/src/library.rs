@@ -23,7 +23,7 @@ impl Library {
         let number = COPIES.fetch_add(1, Ordering::Relaxed);
         let copy = std::env::temp_dir().join(format!("fairground-core-{}-{number}.so", std::process::id()));
         std::fs::copy(path, &copy).map_err(|error| format!("{}: {error}", path.display()))?;
-        let loaded = open(&copy).map_err(|why| format!("{}: is no core: {why}", path.display()));
+        let loaded = is_whole(&copy).and_then(|()| open(&copy)).map_err(|why| format!("{}: is no core: {why}", path.display()));
         std::fs::remove_file(&copy).map_err(|error| format!("{}: {error}", copy.display()))?;
         let library = Library { handle: loaded?, table: std::ptr::null() };
         library.with_table().map_err(|why| format!("{}: {why}", path.display()))
@@ -68,6 +68,24 @@ impl Drop for Library {
     fn drop(&mut self) {
         // SAFETY: the handle is ours, and nothing of the library is used after this.
         unsafe { libc::dlclose(self.handle) };
+    }
+}
+
+/// Whether a file is as long as its header says: the loader of the system maps what is not there, and a read of that ends the process.
+///
+/// Source: elf(5), Elf64_Ehdr: the table of sections, which a linker puts last, is `e_shnum` rows of `e_shentsize` bytes at `e_shoff`.
+fn is_whole(path: &Path) -> Result<(), String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let number = |at: usize, length: usize| -> Option<u64> {
+        let field = bytes.get(at..at + length)?;
+        Some(field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    };
+    let end = || Some(number(0x28, 8)?.saturating_add(number(0x3a, 2)? * number(0x3c, 2)?));
+    match end() {
+        Some(end) if bytes.starts_with(b"\x7fELF") && end > bytes.len() as u64 => {
+            Err(format!("it ends after {} of {end} bytes. Build the tree anew", bytes.len()))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod trees {
     pub(crate) mod beside;
+    pub(crate) mod boots;
     pub(crate) mod builds;
     pub(crate) mod copies;
     pub(crate) mod differ;

@@ -256,5 +256,11 @@ fn a_library_of_another_tree_or_interface_is_refused() {
     let text = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-library.so");
     std::fs::write(&text, "no library").unwrap();
     assert!(why(KernelCore::load(&text, None)).contains("is no core"));
+    let whole = std::fs::read(&good).unwrap();
+    for length in [1000, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(&text, &whole[..length]).unwrap();
+        let short = why(KernelCore::load(&text, None));
+        assert!(short.contains(&format!("is no core: it ends after {length} of {} bytes", whole.len())), "{short}");
+    }
     assert!(why(KernelCore::load(Path::new("/nowhere.so"), None)).starts_with("/nowhere.so: "));
 }

@@ -26,7 +26,8 @@ seams! {
         Movable "movable" "The running task of a CPU is looked at if it may use other CPUs.",
         BiggerCpu "bigger-cpu" "The running task of a CPU is looked at if it may use a bigger one.",
     }
-    history { v(4, 12) => Ignored, v(4, 20) => Running, v(5, 12) => Movable, v(6, 10) => BiggerCpu, }
+    // v5.12, and before in the stable kernel 5.10 (read in 5.10.223).
+    history { v(4, 12) => Ignored, v(4, 20) => Running, v(5, 10) => Movable, v(6, 10) => BiggerCpu, }
 
     /// When schedule() looks whether the task that it has picked fits its CPU.
     MisfitAtPick = misfit_at_pick {
@@ -93,6 +94,13 @@ seams! {
     }
     // The last was read in 7.2.13.
     history { v(4, 12) => OfSameType, v(7, 2) => Always, }
+
+    /// Group-type balance: by how much a CPU must be bigger than another to count as bigger.
+    BiggerCapacity = bigger_capacity {
+        Quarter "quarter" "By more than a quarter, between CPUs of two groups. A CPU keeps its only task if it is bigger at all.",
+        Twentieth "twentieth" "By more than 5 %, between a group and the balancing CPU. A CPU keeps its only task unless it is smaller by that.",
+    }
+    history { v(4, 12) => Quarter, v(5, 13) => Twentieth, }
 
     /// Group-type balance and placement of new tasks where wake-ups go by energy: which groups may count as overloaded.
     EnergyOverload = energy_overload {

@@ -43,12 +43,14 @@ seams! {
     EnergyAware = energy_aware {
         None "none" "Not at all.",
         WholeMachine "whole-machine" "The energy of all CPUs is compared; a move must save more than 1/16 of it.",
-        PerDomain "per-domain" "What a task adds to the energy of each performance domain is compared; a move must save more than 1/16.",
+        AllDomains "all-domains"
+            "What a task adds to the energy of each performance domain is compared, on the CPU of it that has most to spare; a move must save more than 1/16 of that and of what all domains use.",
+        PerDomain "per-domain" "Likewise, of domains in which it fits a CPU; the previous CPU is compared beside the one that has most to spare.",
         AnySaving "any-saving" "Likewise; any saving is enough, and the time of the task is added apart.",
         FitFirst "fit-first" "Likewise, among the CPUs that fit best; balance still moves tasks that do not fit.",
         Bounded "bounded" "Likewise; a CPU asks for a quarter more than it uses, but for no more than its clamps allow.",
     }
-    history { v(4, 12) => None, v(5, 0) => WholeMachine, v(5, 4) => PerDomain, v(6, 0) => AnySaving, v(6, 1) => FitFirst, v(6, 8) => Bounded, }
+    history { v(4, 12) => None, v(5, 0) => WholeMachine, v(5, 4) => AllDomains, v(5, 14) => PerDomain, v(6, 0) => AnySaving, v(6, 1) => FitFirst, v(6, 8) => Bounded, }
 
     /// In which unit the energy model counts, and of which operating points it knows.
     EnergyModel = energy_model {

@@ -55,9 +55,10 @@ seams! {
     /// Which domains count as asymmetric in capacity.
     AsymCapacity = asym_capacity {
         LowestLevel "lowest-level" "Those of the lowest level at which every CPU sees one of the biggest capacity.",
+        FromLevel "from-level" "Those of that level and all above.",
         Classified "classified" "All that span two capacities or more, marked apart if they span all of the machine (ASYM_CPUCAPACITY_FULL).",
     }
-    history { v(4, 12) => LowestLevel, v(5, 15) => Classified, }
+    history { v(4, 12) => LowestLevel, v(5, 10) => FromLevel, v(5, 15) => Classified, }
 
     /// What an asymmetric capacity does to the domains below.
     AsymSpread = asym_spread {

@@ -1,11 +1,11 @@
 //! Domains whose CPUs differ in capacity.
 
 use super::chain::Chain;
-use super::levels::LevelRow;
-use super::{SchedDomain, SdFlags};
+use super::levels::{LOCAL_DISTANCE, LevelRow};
+use super::{Level, SchedDomain, SdFlags};
 use crate::seam::{AsymCapacity, AsymSpread};
 use fairground_model::MachineView;
-use fairground_stdx::{CpuId, CpuMask};
+use fairground_stdx::CpuMask;
 
 /// The capacities that CPUs of `machine` have, ascending, each once.
 fn capacities(machine: &MachineView, cpus: &CpuMask) -> Vec<u32> {
@@ -21,16 +21,20 @@ pub(super) enum Asymmetry {
     None,
     /// Those of the level at this place are.
     Level(usize),
+    /// Those of the level at this place and all above are.
+    From(usize),
     /// Those that span two of so many capacities, or all.
     Classified(usize),
 }
 
 impl Asymmetry {
-    pub(super) fn of(rule: AsymCapacity, machine: &MachineView, levels: &[LevelRow]) -> Asymmetry {
+    /// `shown` is the level of nodes that was built last.
+    pub(super) fn of(rule: AsymCapacity, machine: &MachineView, levels: &[LevelRow], shown: u8) -> Asymmetry {
         let all = capacities(machine, &machine.online).len();
         match rule {
             _ if all < 2 => Asymmetry::None,
-            AsymCapacity::LowestLevel => Asymmetry::Level(lowest_level(machine, levels)),
+            AsymCapacity::LowestLevel => lowest_level(machine, levels, shown).map_or(Asymmetry::None, Asymmetry::Level),
+            AsymCapacity::FromLevel => lowest_level(machine, levels, shown).map_or(Asymmetry::None, Asymmetry::From),
             AsymCapacity::Classified => Asymmetry::Classified(all),
         }
     }
@@ -42,7 +46,8 @@ impl Asymmetry {
         match *self {
             Asymmetry::None => SdFlags::EMPTY,
             Asymmetry::Level(level) if level == index => SdFlags::ASYM_CPUCAPACITY,
-            Asymmetry::Level(_) => SdFlags::EMPTY,
+            Asymmetry::From(level) if level <= index => SdFlags::ASYM_CPUCAPACITY,
+            Asymmetry::Level(_) | Asymmetry::From(_) => SdFlags::EMPTY,
             Asymmetry::Classified(all) => match capacities(machine, span).len() {
                 0 | 1 => SdFlags::EMPTY,
                 some if some < all => SdFlags::ASYM_CPUCAPACITY,
@@ -52,19 +57,27 @@ impl Asymmetry {
     }
 }
 
-/// The lowest level at which every CPU sees the biggest capacity that any level shows it.
+/// The lowest level at which every CPU sees the biggest capacity that any level shows it; none if no level shows anybody a bigger CPU.
 ///
-/// Kernel: topology.c asym_cpu_capacity_level(), v4.20–v5.14
-fn lowest_level(machine: &MachineView, levels: &[LevelRow]) -> usize {
-    let biggest = |row: &LevelRow, cpu: CpuId| {
-        let seen = row.mask(machine, cpu).and(&machine.online);
-        seen.iter().map(|cpu| machine.cpus[cpu].capacity).max()
-    };
-    let lowest = |cpu: CpuId| {
-        let top = levels.iter().filter_map(|row| biggest(row, cpu)).max();
-        levels.iter().position(|row| biggest(row, cpu) == top)
-    };
-    machine.online.iter().filter_map(lowest).max().unwrap_or(0)
+/// All levels of nodes have the masks of the level that is being built, by a variable that lies still here: it is that of the level built
+/// last (`shown`). When a kernel boots it is 0, and each CPU sees its own node only.
+///
+/// Kernel: topology.c asym_cpu_capacity_level(), sd_numa_mask(), v4.20–v5.14
+fn lowest_level(machine: &MachineView, levels: &[LevelRow], shown: u8) -> Option<usize> {
+    let distance = levels.iter().find(|row| row.level == Level::Numa(shown)).map_or(LOCAL_DISTANCE, |row| row.distance);
+    let rows: Vec<LevelRow> = levels.iter().map(|&row| LevelRow { distance, ..row }).collect();
+    let mut found = None;
+    for cpu in machine.online.iter() {
+        let mut biggest = machine.cpus[cpu].capacity;
+        for (index, row) in rows.iter().enumerate().skip(found.unwrap_or(0)) {
+            let seen = row.mask(machine, cpu).and(&machine.online);
+            let most = seen.iter().map(|other| machine.cpus[other].capacity).max();
+            if let Some(most) = most.filter(|&most| most > biggest) {
+                (biggest, found) = (most, Some(index));
+            }
+        }
+    }
+    found
 }
 
 /// What the asymmetry of the topmost domain of `chain` does to it and those below.

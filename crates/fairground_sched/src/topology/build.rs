@@ -3,7 +3,7 @@
 use super::asym::{self, Asymmetry};
 use super::chain::{Chain, Chains};
 use super::groups::Groups;
-use super::levels::{LevelRow, levels};
+use super::levels::{LevelRow, built_last, levels};
 use super::{CpuDomains, SchedDomain, SchedDomainShared, SdFlags, Threads, Topology, cached, capacity, degenerate, domain};
 use crate::profile::Profile;
 use crate::seam::{AsymCapacity, FreshScan, GroupFlags, IdleCapacity, IntervalWeight, NumaMasks};
@@ -17,17 +17,18 @@ impl Topology {
     ///
     /// Kernel: topology.c build_sched_domains(), v4.12–
     pub fn build(profile: &Profile, machine: &MachineView) -> Topology {
-        Topology::build_without(profile, machine, None)
+        Topology::default().rebuild(profile, machine, None)
     }
 
-    /// The same while a CPU is `leaving`: it is in no domain, but the hardware's masks, by which intervals go, have it still.
-    pub(crate) fn build_without(profile: &Profile, machine: &MachineView, leaving: Option<CpuId>) -> Topology {
+    /// The domains after these. A CPU that is `leaving` is in none, but the hardware's masks, by which intervals go, have it still.
+    pub(crate) fn rebuild(&self, profile: &Profile, machine: &MachineView, leaving: Option<CpuId>) -> Topology {
         let mut rows = levels(profile.domain_levels, machine);
         if profile.feats.has(Feat::FORCE_SD_OVERLAP) {
             rows.iter_mut().for_each(|row| row.flags = row.flags.with(SdFlags::OVERLAP));
         }
-        let mut chains = chains(profile, machine, &rows, leaving);
-        let mut topology = Topology::empty(profile, machine);
+        let asymmetry = Asymmetry::of(profile.asym_capacity, machine, &rows, self.numa_level);
+        let mut chains = chains(profile, machine, &rows, &asymmetry, leaving);
+        let mut topology = Topology { numa_level: built_last(machine, &rows), ..Topology::empty(profile, machine) };
         let mut groups = Groups::new(machine, profile.overlap_groups);
         for cpu in machine.online.iter() {
             capacity::numa_imbalance(profile.numa_allowance, &mut chains[cpu]);
@@ -67,13 +68,14 @@ impl Topology {
     fn attach(&mut self, profile: &Profile, mut chains: Chains) {
         let mut shared: BTreeMap<(u32, CpuId), SdSharedId> = BTreeMap::new();
         let asym = match profile.asym_capacity {
-            AsymCapacity::LowestLevel => SdFlags::ASYM_CPUCAPACITY,
+            AsymCapacity::LowestLevel | AsymCapacity::FromLevel => SdFlags::ASYM_CPUCAPACITY,
             AsymCapacity::Classified => SdFlags::ASYM_CPUCAPACITY_FULL,
         };
         let mut claims = Claims::of(chains.len());
         for cpu in chains.ids() {
             let chain = std::mem::take(&mut chains[cpu]);
             let of_capacities = claims.claim(&chain, asym);
+            self.asym_cpucap_active |= chain.iter().any(|sd| sd.flags.has(SdFlags::ASYM_CPUCAPACITY));
             let mut child: Option<SdId> = None;
             let mut base = None;
             let mut spans_all = false;
@@ -90,7 +92,6 @@ impl Topology {
                     sd.shared = Some(*shared.entry(key).or_insert_with(|| self.shared.push(SchedDomainShared::of(profile, &sd))));
                 }
                 self.cluster_active |= sd.flags.has(SdFlags::CLUSTER);
-                self.asym_cpucap_active |= sd.flags.has(SdFlags::ASYM_CPUCAPACITY);
                 sd.child = child;
                 let id = self.domains.push(sd);
                 match child {
@@ -230,11 +231,10 @@ impl SchedDomainShared {
 }
 
 /// The chains of all CPUs, nothing removed; CPUs off line have none.
-fn chains(profile: &Profile, machine: &MachineView, rows: &[LevelRow], leaving: Option<CpuId>) -> Chains {
-    let asymmetry = Asymmetry::of(profile.asym_capacity, machine, rows);
+fn chains(profile: &Profile, machine: &MachineView, rows: &[LevelRow], asymmetry: &Asymmetry, leaving: Option<CpuId>) -> Chains {
     let chain = |cpu| match machine.online.contains(cpu) {
         true => {
-            let mut chain = chain(profile, machine, rows, &asymmetry, cpu);
+            let mut chain = chain(profile, machine, rows, asymmetry, cpu);
             chain.iter_mut().zip(rows).for_each(|(sd, row)| {
                 let counts = leaving.is_some_and(|leaving| counts_while_leaving(profile, machine, row, cpu, leaving));
                 sd.begin_interval(sd.span_weight + u32::from(counts));

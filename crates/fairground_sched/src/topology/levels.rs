@@ -49,7 +49,7 @@ pub(super) fn levels(rule: DomainLevels, machine: &MachineView) -> Vec<LevelRow>
 /// The distance of a node to itself.
 ///
 /// Kernel: topology.h LOCAL_DISTANCE, v4.12–
-const LOCAL_DISTANCE: u32 = 10;
+pub(super) const LOCAL_DISTANCE: u32 = 10;
 
 /// The distances above the local one that nodes with CPUs have, ascending, each once. A level counts as a byte.
 fn distances(machine: &MachineView) -> Vec<u32> {
@@ -91,6 +91,18 @@ impl LevelRow {
             Level::Die => within(machine, view.node, 0),
             Level::Node | Level::Numa(_) => within(machine, view.node, self.distance),
         }
+    }
+}
+
+/// The level of nodes that the last CPU's domains end with, 0 if they end within a node (sched_domains_curr_level).
+///
+/// Kernel: topology.c sd_init(), build_sched_domains(), v4.12–
+pub(super) fn built_last(machine: &MachineView, rows: &[LevelRow]) -> u8 {
+    let spans_all =
+        |row: &&LevelRow| machine.online.iter().max().is_some_and(|cpu| machine.online.is_subset(&row.mask(machine, cpu)));
+    match rows.iter().find(spans_all).or(rows.last()).map(|row| row.level) {
+        Some(Level::Numa(k)) => k,
+        _ => 0,
     }
 }
 

@@ -249,6 +249,8 @@ pub struct Topology {
     pub smt_active: bool,
     /// Some domain is a cluster (sched_cluster_active).
     pub cluster_active: bool,
+    /// The level of nodes that was built last, 0 if none was.
+    pub(super) numa_level: u8,
     /// CPUs differ in capacity (sched_asym_cpucap_active).
     pub asym_cpucap_active: bool,
 }

@@ -163,7 +163,7 @@ fn a_node_that_goes_off_line_no_longer_counts_in_intervals_from_v5_18_on() {
         let interval = |leaving: u32| {
             let mut view = view.clone();
             view.online.remove(cpu(leaving));
-            let topology = Topology::build_without(&profile(kernel), &view, Some(cpu(leaving)));
+            let topology = Topology::default().rebuild(&profile(kernel), &view, Some(cpu(leaving)));
             chain(&topology, 0, |domain| domain.min_interval).last().copied()
         };
         assert_eq!((interval(4), interval(3)), (Some(without_node), Some(without_cpu)), "{kernel}");
@@ -261,6 +261,40 @@ fn one_cpu_has_no_domain_and_two_cpus_have_one() {
         assert_eq!(flags.len(), 2);
         assert!(!flags[0].has(SdFlags::PREFER_SIBLING));
         assert!(flags[1].has(SdFlags::ASYM_CPUCAPACITY_FULL));
+    }
+}
+
+/// Two nodes of one CPU each, of 512 and 1024, and whether domains count as asymmetric: as the kernel boots, and after domains were
+/// built once. Up to v5.14 levels of nodes show the masks of the level built last, at first each CPU's own node.
+#[test]
+fn up_to_v5_14_nodes_of_other_capacity_are_not_seen_until_domains_are_built_anew() {
+    let shape = Regular { sockets: 2, nodes: 1, llcs: 1, clusters: None, cores: 1, threads: 1, ..Regular::default() };
+    let mut machine = Machine::new("two nodes", shape.cpus(), Vec::new());
+    machine.distances = vec![vec![10, 20], vec![20, 10]];
+    let mut view = machine.view();
+    view.cpus[cpu(0)].capacity = 512;
+    for (kernel, at_boot) in [("v5.10", false), ("v5.19", true)] {
+        let booted = build(kernel, &view);
+        let again = booted.rebuild(&profile(kernel), &view, None);
+        let marked = |topology: &Topology| chain(topology, 0, |sd| sd.flags.has(SdFlags::ASYM_CPUCAPACITY));
+        assert_eq!((marked(&booted), booted.asym_cpucap_active), (vec![at_boot], at_boot), "{kernel}");
+        assert_eq!((marked(&again), again.asym_cpucap_active), (vec![true], true), "{kernel}");
+    }
+}
+
+/// Two small CPUs and a big one share a cache, a big one has its own. Who has no domain of the level that shows all capacities has one
+/// that is marked from v5.10 on, and before that none.
+#[test]
+fn a_big_cpu_alone_in_its_cache_has_a_domain_of_all_capacities_from_v5_10_on() {
+    let mut view = MachineView::flat(4, Ns::from_ms(4));
+    for number in 0..4 {
+        view.cpus[cpu(number)].llc = CpuMask::parse_list(if number < 3 { "0-2" } else { "3" }).unwrap();
+        view.cpus[cpu(number)].capacity = if number < 2 { 446 } else { 1024 };
+    }
+    for (kernel, found) in [("v5.1", None), ("v5.10", Some(4)), ("v5.19", Some(4))] {
+        let topology = build(kernel, &view);
+        let domain = topology.cpus[cpu(3)].sd_asym_cpucapacity;
+        assert_eq!(domain.map(|sd| topology.domains[sd].span_weight), found, "{kernel}");
     }
 }
 

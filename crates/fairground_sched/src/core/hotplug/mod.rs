@@ -4,7 +4,6 @@ use crate::Sched;
 use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::fair::balance::BalanceWork;
 use crate::seam::{HotplugPush, OfflineClock};
-use crate::topology::Topology;
 use fairground_stdx::{CpuId, TaskId};
 
 /// The last CPU cannot go off line (EBUSY).
@@ -186,7 +185,7 @@ impl Sched {
     ///
     /// Kernel: topology.c partition_sched_domains(), v4.12–
     fn rebuild_sched_domains(&mut self, cx: &Ctx<'_, '_>, leaving: Option<CpuId>) {
-        let mut fresh = Topology::build_without(&self.profile, cx.machine, leaving);
+        let mut fresh = self.topology.rebuild(&self.profile, cx.machine, leaving);
         fresh.max_load_balance_interval = self.topology.max_load_balance_interval;
         fresh.threads = std::mem::take(&mut self.topology.threads);
         fresh.set_birth(cx.jiffies, SCHED_CLOCK_AT_START + cx.now.ns());

@@ -1,4 +1,5 @@
 use super::*;
+use crate::topology::Topology;
 use crate::{Profile, Request};
 use fairground_model::{Decision, Digest, MachineView, Meter, Reason, Recorder, Sink, TaskSpec, TraceEvent};
 use fairground_stdx::{CpuMask, Instant, Ns, ProgramId};

@@ -5,7 +5,7 @@ use super::loads::capacity_greater;
 use super::{LbEnv, MigrationType};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{AsymPacking, Balance, EmptyQueue, RunnableBoost};
+use crate::seam::{AsymPacking, Balance, BiggerCapacity, EmptyQueue, RunnableBoost};
 use crate::topology::SdFlags;
 use fairground_stdx::{CpuId, SgId};
 
@@ -93,7 +93,11 @@ impl Sched {
     /// Whether the one task of a CPU is better off there: it is bigger, or of a higher priority.
     fn keeps_its_task(&self, cx: &Ctx<'_, '_>, env: &LbEnv, cpu: CpuId) -> bool {
         let flags = self.topology.domains[env.sd].flags;
-        let bigger = || !capacity_greater(self.capacity_of(env.dst_cpu), self.capacity_of(cpu));
+        let (here, there) = (self.capacity_of(env.dst_cpu), self.capacity_of(cpu));
+        let bigger = || match self.profile.bigger_capacity {
+            BiggerCapacity::Quarter => here < there,
+            BiggerCapacity::Twentieth => !capacity_greater(here, there),
+        };
         let preferred = || match self.profile.asym_packing {
             AsymPacking::Priority => false,
             AsymPacking::BusyThreads => sched_asym_prefer(cpu, env.dst_cpu),

@@ -23,7 +23,7 @@ pub(crate) const fn fits_capacity(util: u64, capacity: u64) -> bool {
 
 /// Whether a capacity is greater than another by more than 5 %.
 ///
-/// Kernel: fair.c capacity_greater(), v5.13– (group_smaller_cpu_capacity() with the margin of 25 % before)
+/// Kernel: fair.c capacity_greater(), v5.13– (group_smaller_min_cpu_capacity() with the margin of a quarter before)
 #[inline]
 pub(crate) const fn capacity_greater(a: u64, b: u64) -> bool {
     a * 1024 > b * 1078

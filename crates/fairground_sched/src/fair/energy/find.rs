@@ -43,6 +43,7 @@ impl Sched {
         let found = match self.profile.energy_aware {
             EnergyAware::None => return None,
             EnergyAware::WholeMachine => self.least_energy_of_all(cx, task, &span),
+            EnergyAware::AllDomains => self.least_added_of_all(cx, task, &span),
             EnergyAware::PerDomain => self.least_added_by_a_sixteenth(cx, task, &span),
             EnergyAware::AnySaving | EnergyAware::FitFirst | EnergyAware::Bounded => self.least_added(cx, task, &span),
         };
@@ -131,13 +132,16 @@ impl Sched {
             sum_util = sum_util.min(all);
         }
         let allowed = cpus.first().map_or(0, |cpu| self.actual_capacity_of(cpu));
-        self.energy.domains[row].energy(self.profile.energy_model, max_util, sum_util, (capacity, allowed))
+        let headroom = self.profile.energy_aware != EnergyAware::Bounded;
+        self.energy.domains[row].energy(self.profile.energy_model, (max_util, sum_util), (capacity, allowed), headroom)
     }
 
     /// The fair utilisation of a CPU in the sum of a domain.
     fn util_to_sum(&self, cpu: CpuId, task: TaskId, seat: Seat) -> u64 {
         match (self.profile.energy_aware, seat) {
-            (EnergyAware::None | EnergyAware::WholeMachine, _) => self.cpu_util_next(cpu, task, seat, false),
+            (EnergyAware::None | EnergyAware::WholeMachine | EnergyAware::AllDomains, _) => {
+                self.cpu_util_next(cpu, task, seat, false)
+            }
             (EnergyAware::PerDomain, Seat::With) => {
                 self.cpu_util_next(cpu, task, Seat::Without, false) + self.task_util_est(task)
             }
@@ -174,7 +178,36 @@ impl Sched {
         }
     }
 
-    /// Kernel: fair.c find_energy_efficient_cpu(), v5.4–v5.19
+    /// Less energy with the task than without counts as very much, as the difference is unsigned.
+    ///
+    /// Kernel: fair.c find_energy_efficient_cpu(), v5.4–v5.13
+    fn least_added_of_all(&self, cx: &mut Ctx<'_, '_>, task: TaskId, span: &CpuMask) -> CpuId {
+        let prev = self.tasks[task].cpu;
+        let (mut prev_delta, mut best, mut base) = (u64::MAX, (u64::MAX, prev), 0_u64);
+        for row in 0..self.energy.domains.len() {
+            let own = self.compute_energy(cx, row, task, None);
+            base += own;
+            let found = self.candidates(cx, row, task, span);
+            if found.prev.is_some() {
+                prev_delta = self.compute_energy(cx, row, task, Some(prev)).wrapping_sub(own);
+                best.0 = best.0.min(prev_delta);
+            }
+            // Of several with most to spare the first counts.
+            let most = |&(cpu, _, spare): &(CpuId, Fit, u64)| {
+                found.prev.is_none_or(|(_, prev_spare)| spare > prev_spare || (spare == prev_spare && cpu < prev))
+            };
+            if let Some((cpu, ..)) = found.other.filter(most) {
+                let delta = self.compute_energy(cx, row, task, Some(cpu)).wrapping_sub(own);
+                if delta < best.0 {
+                    best = (delta, cpu);
+                }
+            }
+        }
+        let pays = prev_delta == u64::MAX || prev_delta - best.0 > prev_delta.wrapping_add(base) >> 4;
+        if pays { best.1 } else { prev }
+    }
+
+    /// Kernel: fair.c find_energy_efficient_cpu(), v5.14–v5.19
     fn least_added_by_a_sixteenth(&self, cx: &mut Ctx<'_, '_>, task: TaskId, span: &CpuMask) -> CpuId {
         let prev = self.tasks[task].cpu;
         let (mut prev_delta, mut best, mut base) = (None, (u64::MAX, prev), 0);

@@ -66,15 +66,23 @@ fn states(rule: EnergyModel, policy: &FreqPolicy, machine: &MachineView) -> Opti
 
 impl PerfDomain {
     /// The energy of its CPUs, if the busiest asks for `max_util` and all have `sum_util` to do. `capacity`: of one of them, `allowed`: what
-    /// pressure leaves of that; from v5.14 on nobody gets more (here from v5.16 on).
+    /// pressure leaves of that; from v5.14 on nobody gets more (here from v5.16 on). A quarter more is asked for (`headroom`): of the
+    /// highest frequency, and from v5.14 on of the use.
     ///
     /// Kernel: energy_model.h em_cpu_energy(), em_pd_energy() before v5.12, v5.0–
-    pub(super) fn energy(&self, rule: EnergyModel, max_util: u64, sum_util: u64, (capacity, allowed): (u64, u64)) -> u64 {
+    pub(super) fn energy(
+        &self,
+        rule: EnergyModel,
+        (max_util, sum_util): (u64, u64),
+        (capacity, allowed): (u64, u64),
+        headroom: bool,
+    ) -> u64 {
         let (Some(last), capacity) = (self.states.last(), capacity.max(1)) else { return 0 };
-        let max_util = if rule == EnergyModel::Milliwatt { max_util } else { max_util.min(allowed) };
+        let more = |value: u64| if headroom { value + value / 4 } else { value };
         let wanted = match rule {
-            EnergyModel::Performance => max_util,
-            EnergyModel::Milliwatt | EnergyModel::Efficient | EnergyModel::Microwatt => last.speed * max_util / capacity,
+            EnergyModel::Milliwatt => more(last.speed) * max_util / capacity,
+            EnergyModel::Efficient | EnergyModel::Microwatt => last.speed * more(max_util).min(allowed) / capacity,
+            EnergyModel::Performance => more(max_util).min(allowed),
         };
         let state = self.states.iter().find(|state| state.speed >= wanted).unwrap_or(last);
         match rule {

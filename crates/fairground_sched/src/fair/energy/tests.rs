@@ -195,16 +195,17 @@ fn energy_follows_the_lowest_point_that_suffices() {
     let view = four_and_four();
     let domain = perf_domain(EnergyModel::Milliwatt, &view.policies[0], &view).unwrap();
     // 236 of 446 is 449.7 MHz: the lowest point; 238 is 453.5 MHz.
-    assert_eq!(domain.energy(EnergyModel::Milliwatt, 236, 446, (446, 446)), 79);
-    assert_eq!(domain.energy(EnergyModel::Milliwatt, 238, 446, (446, 446)), 85);
-    assert_eq!(domain.energy(EnergyModel::Milliwatt, 2000, 223, (446, 446)), 59, "119 / 2");
+    assert_eq!(domain.energy(EnergyModel::Milliwatt, (236, 446), (446, 446), false), 79);
+    assert_eq!(domain.energy(EnergyModel::Milliwatt, (238, 446), (446, 446), false), 85);
+    assert_eq!(domain.energy(EnergyModel::Milliwatt, (2000, 223), (446, 446), false), 59, "119 / 2");
 }
 
 /// What pressure takes of a CPU's capacity it cannot ask for: its frequency is that of what is left.
 #[test]
 fn nobody_counts_with_more_than_pressure_leaves() {
     let view = four_and_four();
-    let energy = |rule, allowed| perf_domain(rule, &view.policies[0], &view).unwrap().energy(rule, 2000, 446, (446, allowed));
+    let energy =
+        |rule, allowed| perf_domain(rule, &view.policies[0], &view).unwrap().energy(rule, (2000, 446), (446, allowed), false);
     for rule in [EnergyModel::Efficient, EnergyModel::Microwatt, EnergyModel::Performance] {
         assert!(energy(rule, 236) < energy(rule, 446), "{rule:?}");
     }
@@ -228,6 +229,24 @@ fn a_task_is_looked_at_for_misfit_as_soon_as_it_is_picked() {
         assert!(misfit(&bench), "{kernel}: the next one is picked at once");
         bench.0.sleep(next);
         assert!(!misfit(&bench), "{kernel}: who looks for tasks has none");
+    }
+}
+
+/// A task that is too big for CPU 0 and may use no other one is no misfit from v5.12 on, and in the stable kernel 5.10. From v6.10 on
+/// neither is one that may use other little CPUs only.
+#[test]
+fn who_may_go_nowhere_is_no_misfit() {
+    for (kernel, bound, little) in [("v5.1", true, true), ("v5.10", false, true), ("v6.1", false, true), ("v6.14", false, false)]
+    {
+        let misfit = |cpus: &str| {
+            let mut bench = Bench::new(kernel);
+            let task = bench.0.running(0);
+            bench.0.allow(task, cpus);
+            bench.0.sched.pelt_se[bench.0.sched.tasks[task].se].util_avg = 600;
+            bench.0.on(0, |sched, cx| sched.update_misfit_status(cx, cx.cpu, Some(task)));
+            bench.0.sched.rqs[cpu(0)].lb.misfit_task_load > 0
+        };
+        assert_eq!((misfit("0"), misfit("0-3"), misfit("0-7")), (bound, little, true), "{kernel}");
     }
 }
 

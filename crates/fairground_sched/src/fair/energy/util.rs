@@ -71,7 +71,7 @@ impl Sched {
         if irq >= max { max } else { self.task_util_est(task) * (max - irq) / max }
     }
 
-    /// What a CPU asks for as frequency, with the quarter that schedutil adds. `task` is there, or is not.
+    /// What a CPU asks for as frequency, without the quarter that schedutil adds up to v6.7. `task` is there, or is not.
     ///
     /// Kernel: fair.c compute_energy(), eenv_pd_max_util() from v6.0, v5.0–
     pub(super) fn frequency_util(&self, cpu: CpuId, task: TaskId, seat: Seat) -> u64 {
@@ -92,16 +92,9 @@ impl Sched {
             max: self.capacity_orig_of(cpu) as u32,
         };
         match self.profile.energy_aware {
-            EnergyAware::None | EnergyAware::WholeMachine => quarter_more(self.energy_util(cpu, cfs)),
-            EnergyAware::PerDomain | EnergyAware::AnySaving | EnergyAware::FitFirst => quarter_more(parts.sum()),
+            EnergyAware::None | EnergyAware::WholeMachine => self.energy_util(cpu, cfs),
+            EnergyAware::AllDomains | EnergyAware::PerDomain | EnergyAware::AnySaving | EnergyAware::FitFirst => parts.sum(),
             EnergyAware::Bounded => parts.bounded(0),
         }
     }
-}
-
-/// A quarter more than is used.
-///
-/// Kernel: sched/cpufreq.h map_util_perf(), v5.0–
-const fn quarter_more(util: u64) -> u64 {
-    util + util / 4
 }

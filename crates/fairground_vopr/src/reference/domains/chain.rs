@@ -160,7 +160,7 @@ fn whole_chain(machine: &Machine, era: Era, cpu: usize) -> Vec<Domain> {
     chain
 }
 
-/// Before v5.15 the domains of one level are asymmetric; from then on those that span several capacities.
+/// Before v5.15 the domains of one level are asymmetric, from v5.10 on with those above; then those that span several capacities.
 fn mark_asymmetry(machine: &Machine, era: Era, chain: &mut [Domain]) {
     let of = |cpus: &[usize]| cpus.iter().map(|&cpu| machine.cpus.as_slice()[cpu].capacity).collect::<BTreeSet<u32>>();
     let all = of(&(0..machine.cpus.len()).collect::<Vec<_>>());
@@ -170,7 +170,12 @@ fn mark_asymmetry(machine: &Machine, era: Era, chain: &mut [Domain]) {
     let level = asymmetric_level(machine, era);
     for row in 0..chain.len() {
         let here = of(&chain[row].span);
-        if (era.knows_full_asymmetry() && here.len() < 2) || (!era.knows_full_asymmetry() && row != level) {
+        let counts = match level {
+            _ if era.knows_full_asymmetry() => here.len() > 1,
+            Some(level) => row == level || row > level && era.since(5, 10),
+            None => false,
+        };
+        if !counts {
             continue;
         }
         chain[row].flags.insert("SD_ASYM_CPUCAPACITY");
@@ -188,17 +193,18 @@ fn mark_asymmetry(machine: &Machine, era: Era, chain: &mut [Domain]) {
     }
 }
 
-/// The level from which on no CPU finds a bigger one by looking farther.
-fn asymmetric_level(machine: &Machine, era: Era) -> usize {
+/// The level from which on no CPU finds a bigger one by looking farther. Levels of nodes show one's own node, as nothing was built yet.
+fn asymmetric_level(machine: &Machine, era: Era) -> Option<usize> {
     let levels = levels(machine, era);
-    let mut found = 0;
+    let mut found = None;
     for cpu in 0..machine.cpus.len() {
         let mut biggest = machine.cpus.as_slice()[cpu].capacity;
         for (row, &level) in levels.iter().enumerate() {
-            for other in span(machine, level, cpu) {
+            let shown = if matches!(level, Level::Numa(_)) { Level::Node } else { level };
+            for other in span(machine, shown, cpu) {
                 let capacity = machine.cpus.as_slice()[other].capacity;
                 if capacity > biggest {
-                    (biggest, found) = (capacity, found.max(row));
+                    (biggest, found) = (capacity, found.max(Some(row)));
                 }
             }
         }

@@ -2,10 +2,10 @@
 
 use super::super::busiest_group::sched_asym_prefer;
 use super::super::group::GroupType;
-use super::super::loads::capacity_greater;
+use super::super::loads::{capacity_greater, fits_capacity};
 use super::{LbEnv, SdLbStats, SgLbStats, smt_vs_nonsmt_groups};
 use crate::Sched;
-use crate::seam::{BiggerGroup, MisfitHelper, SiblingBalance};
+use crate::seam::{BiggerCapacity, BiggerGroup, MisfitHelper, SiblingBalance};
 use crate::topology::{SchedGroup, SdFlags};
 use fairground_stdx::SgId;
 
@@ -31,19 +31,26 @@ impl Sched {
         let busier = best.is_none_or(|best| self.is_busier_within_type(&best, &Candidate { group: row, stat }));
         // At first nothing is busiest, and that counts as a group with spare capacity.
         let asks = self.profile.bigger_group == BiggerGroup::Always || stat.group_type == sds.busiest_stat.group_type;
-        busier && !(asymmetric && asks && self.is_bigger(env, row, stat))
+        busier && !(asymmetric && asks && self.is_bigger(env, sds, row, stat))
     }
 
     /// Whether a task that is too big for a group would be better off here.
     fn can_help(&self, env: &LbEnv, sds: &SdLbStats, row: &SchedGroup) -> bool {
         let may = self.profile.misfit_helper == MisfitHelper::Bigger || self.has_idle_siblings(env.dst_cpu);
-        may && capacity_greater(self.capacity_of(env.dst_cpu), row.max_capacity)
-            && sds.local_stat.group_type == GroupType::HasSpare
+        let has_more = match self.profile.bigger_capacity {
+            BiggerCapacity::Quarter => fits_capacity(row.max_capacity, self.topology.groups[sds.local].max_capacity),
+            BiggerCapacity::Twentieth => capacity_greater(self.capacity_of(env.dst_cpu), row.max_capacity),
+        };
+        may && has_more && sds.local_stat.group_type == GroupType::HasSpare
     }
 
     /// Whether a group without waiting tasks has bigger CPUs than the one that would take from it.
-    fn is_bigger(&self, env: &LbEnv, row: &SchedGroup, stat: &SgLbStats) -> bool {
-        stat.group_type <= GroupType::FullyBusy && capacity_greater(row.min_capacity, self.capacity_of(env.dst_cpu))
+    fn is_bigger(&self, env: &LbEnv, sds: &SdLbStats, row: &SchedGroup, stat: &SgLbStats) -> bool {
+        let bigger = || match self.profile.bigger_capacity {
+            BiggerCapacity::Quarter => fits_capacity(self.topology.groups[sds.local].min_capacity, row.min_capacity),
+            BiggerCapacity::Twentieth => capacity_greater(row.min_capacity, self.capacity_of(env.dst_cpu)),
+        };
+        stat.group_type <= GroupType::FullyBusy && bigger()
     }
 
     /// Whether a group is busier than the best so far, which is of the same type.

@@ -29,12 +29,20 @@ struct Era {
     since_6_0: bool,
     /// v5.18 on.
     imb_numa_nr: bool,
+    /// v5.13 on.
+    small_margin: bool,
     stops_above_mean: bool,
 }
 
 fn era(kernel: &str) -> Era {
     let new = ["v6.6", "v6.12", "v6.14", "v6.18"].contains(&kernel);
-    Era { cores: new, since_6_0: new || kernel == "v6.1", imb_numa_nr: kernel != "v5.10", stops_above_mean: kernel != "v5.19" }
+    Era {
+        cores: new,
+        since_6_0: new || kernel == "v6.1",
+        imb_numa_nr: kernel != "v5.10",
+        small_margin: kernel != "v5.10",
+        stops_above_mean: kernel != "v5.19",
+    }
 }
 
 fn reduced(p: &Plain, c: &PlainCpu) -> bool {
@@ -77,7 +85,12 @@ fn picks(p: &Plain, era: &Era, all: &[Sums], best: Option<usize>, at: usize) -> 
     if s.h_nr == 0 {
         return false;
     }
-    if s.kind == MISFIT && p.asymmetric && (!greater(p.dst.capacity, g.max_capacity) || all[0].kind != HAS_SPARE) {
+    let l = &p.groups[0];
+    let (can_help, is_bigger) = match era.small_margin {
+        true => (greater(p.dst.capacity, g.max_capacity), greater(g.min_capacity, p.dst.capacity)),
+        false => (l.max_capacity * 1024 > g.max_capacity * 1280, g.min_capacity * 1024 > l.min_capacity * 1280),
+    };
+    if s.kind == MISFIT && p.asymmetric && (!can_help || all[0].kind != HAS_SPARE) {
         return false;
     }
     let wins = match best {
@@ -98,7 +111,7 @@ fn picks(p: &Plain, era: &Era, all: &[Sums], best: Option<usize>, at: usize) -> 
         }
     };
     let same_type = s.kind == best.map_or(HAS_SPARE, |best| all[best].kind);
-    wins && !(p.asymmetric && same_type && s.kind <= FULLY_BUSY && greater(g.min_capacity, p.dst.capacity))
+    wins && !(p.asymmetric && same_type && s.kind <= FULLY_BUSY && is_bigger)
 }
 
 /// Twice the tasks that are too many in the busiest group, by cores.
@@ -206,7 +219,8 @@ fn queue(p: &Plain, kernel: &str, g: &PlainGroup, migration: MigrationType, imba
     let boosted = ["v6.6", "v6.12", "v6.14", "v6.18"].contains(&kernel);
     let mut best: Option<(u32, i128, i128)> = None;
     for c in &g.cpus {
-        if c.h_nr == 0 || (p.asymmetric && c.h_nr == 1 && !greater(p.dst.capacity, c.capacity)) {
+        let smaller = if era(kernel).small_margin { greater(p.dst.capacity, c.capacity) } else { p.dst.capacity >= c.capacity };
+        if c.h_nr == 0 || (p.asymmetric && c.h_nr == 1 && !smaller) {
             continue;
         }
         let value = match migration {

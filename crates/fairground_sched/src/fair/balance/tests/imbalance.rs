@@ -151,6 +151,41 @@ fn a_full_cpu_that_is_bigger_hides_a_small_one_with_two_tasks() {
     assert_eq!(["v6.1", "v6.18", "v7.2"].map(taken), [None, None, Some(2)]);
 }
 
+/// CPU 0 of 871 idles. CPU 1 of 1024 has two small tasks, so nobody counts as waiting there. Up to v5.12 a CPU is bigger by more than a
+/// quarter only, so one of them is taken.
+#[test]
+fn a_cpu_that_is_bigger_by_less_than_a_quarter_gives_tasks_up_to_v5_12() {
+    let taken = |kernel: &str, capacity: u32| {
+        let mut view = MachineView::flat(2, Ns(4_000_000));
+        view.cpus[CpuId::new(0)].capacity = capacity;
+        let mut state = domain(kernel, view, 0, 0, CpuIdleType::NewlyIdle);
+        busy(&mut state, 1, 2);
+        let queue = state.sched.rqs[CpuId::new(1)].cfs;
+        let avg = &mut state.sched.pelt_cfs[queue];
+        (avg.util_avg, avg.runnable_avg) = (50, 50);
+        state.ask().is_some()
+    };
+    assert_eq!(["v5.10", "v5.19", "v6.1"].map(|kernel| taken(kernel, 871)), [true, false, false]);
+    assert_eq!(["v5.10", "v5.19", "v6.1"].map(|kernel| taken(kernel, 446)), [false; 3]);
+    assert_eq!(["v5.10", "v5.19", "v6.1"].map(|kernel| taken(kernel, 1000)), [true; 3]);
+}
+
+/// The only task of CPU 1 is too big for it. Up to v5.12 CPU 0 helps if it has a quarter more, and then 5 %.
+#[test]
+fn a_cpu_of_a_fifth_more_helps_a_task_that_is_too_big_from_v5_13_on() {
+    let taken = |kernel: &str, small: u32| {
+        let mut view = MachineView::flat(2, Ns(4_000_000));
+        view.cpus[CpuId::new(1)].capacity = small;
+        let mut state = domain(kernel, view, 0, 0, CpuIdleType::NewlyIdle);
+        busy(&mut state, 1, 1);
+        state.sched.note_idleness(CpuId::new(1));
+        state.sched.rqs[CpuId::new(1)].lb.misfit_task_load = 1024;
+        state.ask().map(|answer| answer.migration)
+    };
+    assert_eq!(["v5.10", "v5.19"].map(|kernel| taken(kernel, 853)), [None, Some(MigrationType::Misfit)]);
+    assert_eq!(["v5.10", "v5.19"].map(|kernel| taken(kernel, 768)), [Some(MigrationType::Misfit); 2]);
+}
+
 /// CPU 0, a thread of a core of 1024, idles; CPU 2 of 256 has a task that is too big for it. In 7.2 the other thread must idle too.
 #[test]
 fn a_task_that_is_too_big_goes_to_a_core_that_idles() {

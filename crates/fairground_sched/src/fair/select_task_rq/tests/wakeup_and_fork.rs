@@ -346,6 +346,25 @@ fn an_idle_core_goes_before_an_idle_thread() {
     }
 }
 
+/// New domains know of no idle core. An idle CPU that is to choose and has nobody picks the idle task again: up to v6.11 that notes its
+/// core, and later it goes on as if nobody had asked.
+#[test]
+fn the_idle_task_that_is_picked_again_notes_its_core_up_to_v6_11() {
+    for (kernel, noted) in [("v5.10", true), ("v6.1", true), ("v6.6", true), ("v6.12", false), ("v7.2", false)] {
+        let mut machine = TestMachine::new(kernel, preset("lap8"));
+        let shared = machine.sched.topology.cpus[cpu(3)].sd_llc_shared.unwrap();
+        assert!(!machine.sched.topology.shared[shared].has_idle_cores, "{kernel}");
+        // A queued server of the fair class counts as a task, so the CPU is asked to pick.
+        machine.sched.rqs[cpu(3)].server_queued = kernel == "v6.12";
+        machine.on(3, |sched, cx| sched.schedule(cx));
+        machine.sched.rqs[cpu(3)].server_queued = false;
+        assert_eq!(machine.sched.topology.shared[shared].has_idle_cores, noted, "{kernel}");
+        let task = machine.running(3);
+        machine.sleep(task);
+        assert!(machine.sched.topology.shared[shared].has_idle_cores, "{kernel}: a task has gone");
+    }
+}
+
 /// Model: 06 T10
 #[test]
 fn recent_used_cpu_is_set_on_a_hit_in_v4_20_and_always_in_v5_19() {
