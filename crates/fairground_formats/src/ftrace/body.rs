@@ -235,7 +235,7 @@ fn attach(body: &str, names: &mut NameTable) -> Option<RawEvent> {
         let (path, pid) = take_last(&rest[..at], " pid=")?;
         number::<u32>(pid).map(|_| (path, pid, &rest[at + COMM.len()..]))
     })?;
-    let path = names.intern(path);
+    let path = names.intern_path(path);
     Some(RawEvent::Group { task: who(name, pid, None, names)?, path, is_v1: root != 0, comes: true })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::import::interruptions::Handler;
 use fairground_model::{PrevState, QueueAct, Section, WakeContext};
-use fairground_stdx::outside::shown;
+use fairground_stdx::outside::{is_steering, shown};
 use std::collections::BTreeMap;
 
 /// One record before its process ids are turned into task rows.
@@ -170,6 +170,22 @@ impl NameTable {
         }
         let id = self.ids.get(name).copied().unwrap_or_else(|| self.add(name));
         self.recent[class] = id;
+        id
+    }
+    /// The row of the path of a group. It stands as it is, since no group has a path with letters that steer: one with an escape would
+    /// be taken for a group.
+    pub(crate) fn intern_path(&mut self, path: &str) -> NameId {
+        if !path.contains(is_steering) {
+            return self.intern(path);
+        }
+        // No name and no path holds a NUL.
+        let key = format!("\0{path}");
+        if let Some(&id) = self.ids.get(&key) {
+            return id;
+        }
+        let id = NameId(self.rows.len() as u32);
+        self.rows.push(path.to_string());
+        self.ids.insert(key, id);
         id
     }
     fn add(&mut self, name: &str) -> NameId {

@@ -135,7 +135,7 @@ impl SchedRecord {
             Kind::Exit { task } => RawEvent::Exit { task: fields.who(task)? },
             Kind::Attach { task, root, path } => {
                 let path = String::from_utf8_lossy(path.text(record, self.order)?);
-                let path = fields.import.names.intern(&path);
+                let path = fields.import.names.intern_path(&path);
                 RawEvent::Group { task: fields.who(task)?, path, is_v1: fields.integer(root)? != 0, comes: true }
             }
             Kind::Handler { event, number } => {

@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
         let mut bytes = Bytes::new(body, self.order);
         match (bytes.u64(), bytes.until_zero()) {
             (Some(number), Some(path)) => {
-                self.cgroups.learn(number, self.import.names.intern(&String::from_utf8_lossy(path)));
+                self.cgroups.learn(number, self.import.names.intern_path(&String::from_utf8_lossy(path)));
             }
             _ => self.too_short(),
         }

@@ -49,7 +49,7 @@ pub(crate) fn tracepoint() -> impl Strategy<Value = TraceEvent> {
             next
         }),
         (task(), cpu(), cpu()).prop_map(|(task, orig_cpu, dest_cpu)| TraceEvent::SchedMigrateTask { task, orig_cpu, dest_cpu }),
-        (task(), any::<u64>(), proptest::option::of(any::<u64>())).prop_map(|(task, runtime, vruntime)| {
+        (task(), length(), proptest::option::of(any::<u64>())).prop_map(|(task, runtime, vruntime)| {
             TraceEvent::SchedStatRuntime { task, runtime: Ns(runtime), vruntime: vruntime.map(Vruntime) }
         }),
         (maybe(), task()).prop_map(|(parent, child)| TraceEvent::SchedProcessFork { parent, child }),
@@ -58,12 +58,17 @@ pub(crate) fn tracepoint() -> impl Strategy<Value = TraceEvent> {
     ]
 }
 
+/// A length of time that a recording may hold, ns: up to 13 days.
+fn length() -> impl Strategy<Value = u64> {
+    0..=Instant::MAX.ns()
+}
+
 /// What is done with a run queue.
 pub(crate) fn queue_act() -> impl Strategy<Value = TraceEvent> {
     let group = proptest::option::of((0..9u32).prop_map(TgId::new));
-    (0..QueueAct::ALL.len(), cpu(), any::<u64>(), group, proptest::option::of(task())).prop_map(
-        |(act, cpu, clock, group, task)| TraceEvent::QueueAct { act: QueueAct::ALL[act], cpu, clock: Ns(clock), group, task },
-    )
+    (0..QueueAct::ALL.len(), cpu(), length(), group, proptest::option::of(task())).prop_map(|(act, cpu, clock, group, task)| {
+        TraceEvent::QueueAct { act: QueueAct::ALL[act], cpu, clock: Ns(clock), group, task }
+    })
 }
 
 /// Any event.
@@ -75,7 +80,7 @@ pub(crate) fn event() -> impl Strategy<Value = TraceEvent> {
             let reason = Reason::ALL[reason];
             TraceEvent::Decision(Decision { reason, a: id(reason.ids().0, a), b: id(reason.ids().1, b) })
         }),
-        1 => (0..Section::ALL.len(), any::<u64>()).prop_map(|(section, took)| TraceEvent::KernelSection { section: Section::ALL[section], took: Ns(took) }),
+        1 => (0..Section::ALL.len(), length()).prop_map(|(section, took)| TraceEvent::KernelSection { section: Section::ALL[section], took: Ns(took) }),
         1 => (task(), 0..9u32, any::<u64>())
             .prop_map(|(task, marker, value)| TraceEvent::Marker { task, marker: MarkerId::new(marker), value }),
         1 => (any::<u32>(), any::<u32>(), any::<u64>())

@@ -69,7 +69,7 @@ impl PerfDomain {
     /// pressure leaves of that; from v5.14 on nobody gets more (here from v5.16 on). A quarter more is asked for (`headroom`): of the
     /// highest frequency, and from v5.14 on of the use.
     ///
-    /// Kernel: energy_model.h em_cpu_energy(), em_pd_energy() before v5.12, v5.0–
+    /// Kernel: energy_model.h em_cpu_energy(), em_pd_energy() before v5.12, v5.0–; sched/cpufreq.h map_util_perf(), v5.14–
     pub(super) fn energy(
         &self,
         rule: EnergyModel,
