@@ -104,7 +104,7 @@ def test_sweep_takes_a_text_a_dictionary_and_any_base(tmp_path: Path) -> None:
     text = 'metrics = ["switches"]\n[axes]\n"workload.0.tasks.0.nice" = [0, 5]\nseed = "1..3"\n'
     of_text = fg.sweep(text, base=base.to_toml(), journal=tmp_path / "journal")
     assert of_dict.tables["sweep"].to_dicts() == of_text.tables["sweep"].to_dicts() and len(of_dict.tables["sweep"]) == 2
-    assert len((tmp_path / "journal").read_text().splitlines()) == 6 and list(tmp_path.iterdir()) == [tmp_path / "journal"]
+    assert len((tmp_path / "journal").read_text().splitlines()) == 1 + 6 and list(tmp_path.iterdir()) == [tmp_path / "journal"]
     assert len(fg.sweep(as_dict | {"base": base.to_dict()}, seeds_apart=True).tables["sweep"]) == 6
     with pytest.raises(fg.InputError) as wrong:
         fg.sweep({"axes": {"workload.0.tasks.0.nice": [0, 99]}}, base={"duration": "1s", "machine": {"preset": "smp-1"}, "workload": [{"tasks": [{"name": "a", "hogg": True}]}]})

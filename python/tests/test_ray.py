@@ -66,12 +66,13 @@ def test_here_and_there_give_the_same_bytes_and_a_journal_goes_on_in_the_other(c
     # A combination that cannot be run is a row; the others are made.
     assert here.exit_code == 2 and steps[-1] == (RUNS, RUNS)
     lines = [sorted((file.parent / name).read_text().splitlines(keepends=True)) for name in ("here", "there")]
-    assert lines[0] == lines[1] and len(lines[0]) == RUNS * 3 // 4
+    # The first line says whose journal it is.
+    assert lines[0] == lines[1] and len(lines[0]) == 1 + RUNS * 3 // 4
     for engine in ("ray", "local"):
         (file.parent / "both").write_text("".join(lines[0][:25]) + lines[0][25][:30])
         both = fg.sweep(file, engine=engine, journal=file.parent / "both")
         assert parts(both) == parts(here)
-        assert len((file.parent / "both").read_text().splitlines()) == RUNS * 3 // 4 + 1
+        assert len((file.parent / "both").read_text().splitlines()) == 1 + RUNS * 3 // 4 + 1
 
 
 def test_seeds_that_end_when_they_are_enough_end_there_too(cluster: Any, file: Path) -> None:
