@@ -135,9 +135,9 @@ fn any_kernel_of_the_tables_is_shown() {
               Now: For an idle CPU its task counts as one that needs a bigger CPU. Before: It is no reason
               to take a group for busier.
           energy_aware (seam): per-domain → any-saving
-              Now: Likewise; any saving is enough, and the time of the task is added apart. Before:
-              Likewise, of domains in which it fits a CPU; the previous CPU is compared beside the one that
-              has most to spare.
+              Now: Likewise; any saving is enough, and the time of the task is added apart. Before: What a
+              task adds to the energy of each performance domain is compared; a move must save more than
+              1/16.
           energy_model (seam): efficient → microwatt
               Now: Likewise, in uW. Before: Power in mW, but points that cost no less than a faster one are
               left out.

@@ -44,8 +44,8 @@ seams! {
         None "none" "Not at all.",
         WholeMachine "whole-machine" "The energy of all CPUs is compared; a move must save more than 1/16 of it.",
         AllDomains "all-domains"
-            "What a task adds to the energy of each performance domain is compared, on the CPU of it that has most to spare; a move must save more than 1/16 of that and of what all domains use.",
-        PerDomain "per-domain" "Likewise, of domains in which it fits a CPU; the previous CPU is compared beside the one that has most to spare.",
+            "What a task adds to the energy of each performance domain is compared; a move must save more than 1/16 of that and of what all domains use.",
+        PerDomain "per-domain" "What a task adds to the energy of each performance domain is compared; a move must save more than 1/16.",
         AnySaving "any-saving" "Likewise; any saving is enough, and the time of the task is added apart.",
         FitFirst "fit-first" "Likewise, among the CPUs that fit best; balance still moves tasks that do not fit.",
         Bounded "bounded" "Likewise; a CPU asks for a quarter more than it uses, but for no more than its clamps allow.",
