@@ -4,7 +4,7 @@
 
 use crate::{book, digests, dist, fidelity, instructions, kernel_sources, licences, python, record, reproduce, tidy};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -157,12 +157,19 @@ pub(crate) fn ci(root: &Path) -> bool {
 
 /// Runs both lanes, each step as a process of its own, whose output is shown when it has ended.
 fn run_lanes(root: &Path) -> bool {
+    let myself = match copy_of_myself(root) {
+        Ok(path) => path,
+        Err(error) => {
+            eprintln!("ci: no copy of this program for the steps: {error}");
+            return false;
+        }
+    };
     let lines = Mutex::new(Vec::new());
     let lane = |steps: &[Step]| {
         for (name, _) in steps {
             eprintln!("== {name} begins");
             let start = Instant::now();
-            let (passed, said) = apart(root, name).unwrap_or_else(|error| (false, error.to_string()));
+            let (passed, said) = apart(root, &myself, name).unwrap_or_else(|error| (false, error.to_string()));
             let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
             eprintln!("== {name}\n{said}");
             lines.push((passed, told(name, passed, start)));
@@ -175,13 +182,24 @@ fn run_lanes(root: &Path) -> bool {
     lines.iter().all(|line| line.0)
 }
 
-/// Runs one step as a process of its own; returns whether it passed, and what it said. Until then that can be read in target/ci.
-fn apart(root: &Path, name: &str) -> std::io::Result<(bool, String)> {
-    let folder = root.join("target/ci");
+/// The folder of what the steps say and of the program that runs them, relative to the root of the workspace.
+const FOLDER: &str = "target/ci";
+
+/// A copy of this program. The step `test` builds `xtask` with the features of the whole workspace and so replaces the file that runs here:
+/// a step that begins after that would find no program.
+fn copy_of_myself(root: &Path) -> std::io::Result<PathBuf> {
+    let folder = root.join(FOLDER);
     std::fs::create_dir_all(&folder)?;
-    let path = folder.join(format!("{}.log", name.replace([' ', ','], "-")));
+    let copy = folder.join("xtask").with_extension(std::env::consts::EXE_EXTENSION);
+    std::fs::copy(std::env::current_exe()?, &copy)?;
+    Ok(copy)
+}
+
+/// Runs one step as a process of its own; returns whether it passed, and what it said. Until then that can be read in [`FOLDER`].
+fn apart(root: &Path, myself: &Path, name: &str) -> std::io::Result<(bool, String)> {
+    let path = root.join(FOLDER).join(format!("{}.log", name.replace([' ', ','], "-")));
     let log = File::create(&path)?;
-    let status = Command::new(std::env::current_exe()?).args(["ci", name]).stdout(log.try_clone()?).stderr(log).status()?;
+    let status = Command::new(myself).args(["ci", name]).stdout(log.try_clone()?).stderr(log).status()?;
     Ok((status.success(), String::from_utf8_lossy(&std::fs::read(&path)?).into_owned()))
 }
 
