@@ -1,4 +1,4 @@
-"""The notebooks as files; `cargo xtask python` also runs each."""
+"""The notebooks, as files and run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import nbclient
+import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,3 +58,14 @@ def test_the_links_of_a_notebook_lead_somewhere(file: Path) -> None:
     links = [link for cell in cells(file, "markdown") for link in re.findall(r"\]\(([^)]+)\)", "".join(cell["source"]))]
     for link in links:
         assert link.startswith("https://") or (FOLDER / link.split("#")[0]).exists(), link
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_notebook_runs_without_warnings_and_every_sentence_has_its_figures(file: Path) -> None:
+    notebook = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(FOLDER)}}).execute()
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            assert "Warning" not in output.get("text", ""), output.text
+            sentence = output.get("data", {}).get("text/markdown", "")
+            assert not re.search(r"\b(nan|inf|None)\b", sentence), sentence

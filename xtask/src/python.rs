@@ -39,9 +39,8 @@ fn tested(root: &Path) -> Result<bool, String> {
     let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"];
     done(in_venv("python").args(install).arg(&wheel))?;
     // Each is run, also after one that failed.
-    let checks: [&[&str]; 5] = [
+    let checks: [&[&str]; 4] = [
         &["-m", "pytest"],
-        &["-m", "pytest", "--nbmake", "--nbmake-timeout=300", "../docs/notebooks"],
         &["-m", "mypy", "--package", "fairground"],
         &["-m", "mypy", "tests"],
         &["-m", "mypy.stubtest", "fairground", "--ignore-disjoint-bases", "--allowlist", "tests/stubtest.txt"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,16 @@ Progress = bool | Callable[[int, int], object]
 called with the number of steps that are done, and of all of them, about twenty times a second."""
 
 _PATIENCE_S = 1.0
+
+
+def _tqdm() -> Any:
+    """The bar of a terminal or of a notebook. In a notebook without ipywidgets tqdm warns, and draws the bar as text."""
+    from tqdm import TqdmWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TqdmWarning)
+        from tqdm.auto import tqdm
+    return tqdm
 
 
 class Bar:
@@ -31,7 +42,7 @@ class Bar:
             if time.monotonic() - self._began < _PATIENCE_S:
                 return
             try:
-                from tqdm.auto import tqdm
+                tqdm = _tqdm()
             except ImportError:
                 self._began = float("inf")
                 return
