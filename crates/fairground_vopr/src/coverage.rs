@@ -1,23 +1,53 @@
 //! What random runs have touched: a rule that no run reaches is a rule that nobody tests.
 
 use crate::case::Case;
+use crate::mechanism::Mechanism;
 use fairground_model::{Reason, Sink, TraceEvent};
 use fairground_stdx::{CpuId, Instant};
 use std::collections::BTreeMap;
 
+/// How often a rule decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Decided {
+    /// Decisions.
+    pub decisions: u64,
+    /// Runs in which it decided at least once.
+    pub runs: u64,
+}
+
+/// A rule, and how often it decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RuleRow {
+    /// Its short name.
+    pub rule: &'static str,
+    /// How often it decided.
+    pub decided: Decided,
+    /// Runs whose kernel has what it needs.
+    pub possible: u64,
+    /// What it needs of a kernel, as a sentence.
+    pub needs: &'static str,
+}
+
 /// Runs by kernel, decisions by rule.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
-    /// Runs of each profile.
+    /// Runs of each kernel, by its version and overlays.
     pub profiles: BTreeMap<String, u64>,
-    /// Decisions by each rule that decided anything.
-    pub reasons: BTreeMap<Reason, u64>,
+    /// Rules that decided anything.
+    pub rules: BTreeMap<Reason, Decided>,
+    /// Runs whose kernel has each mechanism.
+    pub mechanisms: BTreeMap<Mechanism, u64>,
 }
 
 impl Coverage {
     /// A run of a case, before its first event.
     pub(crate) fn of(case: &Case) -> Coverage {
-        Coverage { profiles: BTreeMap::from([(case.profile.name.clone(), 1)]), reasons: BTreeMap::new() }
+        let has = Mechanism::ALL.iter().filter(|mechanism| mechanism.is_in(&case.profile));
+        Coverage {
+            profiles: BTreeMap::from([(case.profile.name.clone(), 1)]),
+            rules: BTreeMap::new(),
+            mechanisms: has.map(|&mechanism| (mechanism, 1)).collect(),
+        }
     }
 
     /// Adds what another run touched.
@@ -25,21 +55,45 @@ impl Coverage {
         for (name, count) in &other.profiles {
             *self.profiles.entry(name.clone()).or_default() += count;
         }
-        for (&reason, count) in &other.reasons {
-            *self.reasons.entry(reason).or_default() += count;
+        for (&rule, decided) in &other.rules {
+            let sum = self.rules.entry(rule).or_default();
+            (sum.decisions, sum.runs) = (sum.decisions + decided.decisions, sum.runs + decided.runs);
         }
+        for (&mechanism, count) in &other.mechanisms {
+            *self.mechanisms.entry(mechanism).or_default() += count;
+        }
+    }
+
+    /// All rules in their order, those that never decided among them.
+    pub fn rows(&self) -> impl Iterator<Item = RuleRow> {
+        Reason::ALL.iter().map(|&rule| RuleRow {
+            rule: rule.slug(),
+            decided: self.rules.get(&rule).copied().unwrap_or_default(),
+            possible: self.possible(rule),
+            needs: Mechanism::of(rule).sentence(),
+        })
+    }
+
+    fn possible(&self, rule: Reason) -> u64 {
+        self.mechanisms.get(&Mechanism::of(rule)).copied().unwrap_or_default()
     }
 
     /// Rules that decided nothing.
     pub fn missed(&self) -> impl Iterator<Item = Reason> + '_ {
-        Reason::ALL.iter().copied().filter(|reason| !self.reasons.contains_key(reason))
+        Reason::ALL.iter().copied().filter(|rule| !self.rules.contains_key(rule))
+    }
+
+    /// A rule by which a kernel decided that has not what the rule needs.
+    pub(crate) fn impossible(&self) -> Option<Reason> {
+        self.rules.keys().copied().find(|&rule| self.possible(rule) == 0)
     }
 }
 
 impl Sink for Coverage {
     fn record(&mut self, _at: Instant, _cpu: CpuId, event: &TraceEvent) {
         if let TraceEvent::Decision(decision) = event {
-            *self.reasons.entry(decision.reason).or_default() += 1;
+            let decided = self.rules.entry(decision.reason).or_default();
+            (decided.decisions, decided.runs) = (decided.decisions + 1, 1);
         }
     }
 }

@@ -13,11 +13,15 @@ mod profile;
 mod programs;
 mod real_time;
 mod recorded;
+mod starved;
 mod tasks;
+mod tight;
 mod told;
+mod tunables;
 
 pub(crate) use capacity::capacity;
 pub(crate) use deadline::deadline;
+pub(crate) use energy::{is_phone, saves_energy};
 pub(crate) use frequencies::frequencies;
 pub(crate) use groups::groups;
 pub(crate) use hotplug::hotplug;
@@ -27,9 +31,12 @@ pub(crate) use memory::memory;
 pub(crate) use profile::profile;
 pub(crate) use real_time::real_time;
 pub(crate) use recorded::recorded;
+pub(crate) use starved::{hogs, starved};
 pub(crate) use tasks::tasks;
+pub(crate) use tight::tight;
 pub use told::Told;
 pub(crate) use told::told;
+pub(crate) use tunables::tunables;
 
 use crate::dice::Dice;
 use fairground_stdx::Ns;
