@@ -181,7 +181,7 @@ fn watched(case: &Case, watch: Watch) -> Result<(Outcome, u64, Coverage), String
         if let Some(broken) = records.broken() {
             return Err(broken.to_string());
         }
-        between.check(&simulation)?;
+        between.check(&simulation, &records)?;
         watch(&simulation)?;
         match flow {
             Ok(Flow::More) => {}

@@ -20,7 +20,11 @@ pub(crate) fn is_phone(dice: &mut Dice, machine: &mut Machine) -> bool {
     if !dice.once_in(10) {
         return false;
     }
+    let skewed = machine.tick_offset == machine.skewed_tick_offset();
     (machine.cpus, machine.distances) = (phone(dice).cpus(), vec![vec![LOCAL_DISTANCE]]);
+    if skewed {
+        machine.tick_offset = machine.skewed_tick_offset();
+    }
     differing(dice, machine);
     true
 }

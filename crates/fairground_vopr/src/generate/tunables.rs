@@ -5,11 +5,9 @@ use fairground_model::{Change, TaskSet};
 use fairground_sched::Profile;
 
 /// Tunables that one system in four may have otherwise, each in half of those: name, least and most.
-const OTHERS: [(&str, u64, u64); 6] = [
+const OTHERS: [(&str, u64, u64); 4] = [
     ("sched_migration_cost_ns", 0, 5_000_000),
     ("sched_cfs_bandwidth_slice_us", 1, 20_000),
-    ("sched_util_clamp_min", 0, 1024),
-    ("sched_util_clamp_max", 0, 1024),
     ("sched_util_clamp_min_rt_default", 0, 1024),
     ("sched_tunable_scaling", 0, 2),
 ];
@@ -24,6 +22,12 @@ pub(crate) fn tunables(dice: &mut Dice, profile: &mut Profile, set: &TaskSet) {
         if dice.once_in(2) {
             write(profile, name, value.to_string());
         }
+    }
+    if dice.once_in(2) {
+        // Where the most is smaller than 1024 the least must be set too, and be no more than that.
+        let most = dice.between(0, 1024);
+        write(profile, "sched_util_clamp_min", dice.between(0, most).to_string());
+        write(profile, "sched_util_clamp_max", most.to_string());
     }
     if dice.once_in(2) {
         let period_us = dice.time(1_000, 50_000);

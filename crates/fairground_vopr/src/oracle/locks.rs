@@ -1,6 +1,7 @@
 //! Locks: who writes is alone, who waits does so for somebody, and in the order of their rows nobody waits in a circle.
 
-use fairground_model::{LockKind, LockMode, LockSpec};
+use crate::case::Case;
+use fairground_model::{Change, FreqPolicy, LockKind, LockMode, LockSpec, TimedChange};
 use fairground_sched::TaskState;
 use fairground_sim::Simulation;
 use fairground_stdx::{IndexVec, LockId, TaskId};
@@ -14,12 +15,31 @@ const INTERRUPTS_NS: u64 = 1_000_000;
 /// What was seen of the locks before.
 pub(super) struct Locks {
     specs: IndexVec<LockId, LockSpec>,
+    /// How many times as long as on a CPU of full speed something takes at most.
+    slowness: u64,
     /// Since when each is free and wanted by sleepers only.
     idle_since: IndexVec<LockId, Option<u64>>,
     /// Since when each is free, and somebody spins for it on his CPU.
     spun_since: IndexVec<LockId, Option<u64>>,
     /// Who waited for each before this event, oldest first, and whether somebody read.
     before: IndexVec<LockId, Before>,
+}
+
+/// By the smallest CPU, and the lowest frequency that any CPU may be set to; rounded up.
+fn slowness(case: &Case) -> u64 {
+    let set = |timed: &TimedChange| match timed.change {
+        Change::FreqCapacity { freq_capacity, .. } => Some(u64::from(freq_capacity.max(1))),
+        _ => None,
+    };
+    let lowest_set = case.tasks.changes.iter().filter_map(set).min().map_or(1, |share| 1024_u64.div_ceil(share));
+    let khz = |policy: &FreqPolicy| {
+        let all = || policy.opps.iter().map(|opp| u64::from(opp.khz.max(1)));
+        all().max().unwrap_or(1).div_ceil(all().min().unwrap_or(1))
+    };
+    let lowest_point = case.machine.policies.iter().map(khz).max().unwrap_or(1);
+    // The frequency at the start is one of these, or the only one.
+    let smallest = case.machine.cpus.iter().map(|cpu| cpu.at_speed(1024).div_ceil(1024)).max().unwrap_or(1);
+    smallest.saturating_mul(lowest_set.max(lowest_point))
 }
 
 #[derive(Clone, Default)]
@@ -29,9 +49,11 @@ struct Before {
 }
 
 impl Locks {
-    pub(super) fn new(specs: &IndexVec<LockId, LockSpec>) -> Locks {
+    pub(super) fn new(case: &Case) -> Locks {
+        let specs = &case.tasks.locks;
         Locks {
             specs: specs.clone(),
+            slowness: slowness(case),
             idle_since: IndexVec::filled(None, specs.len()),
             spun_since: IndexVec::filled(None, specs.len()),
             before: IndexVec::filled(Before::default(), specs.len()),
@@ -67,7 +89,7 @@ impl Locks {
             return Ok(());
         }
         let since = *self.spun_since[lock].get_or_insert(at);
-        match at - since > spec.round.0 + INTERRUPTS_NS {
+        match at - since > spec.round.0.saturating_mul(self.slowness) + INTERRUPTS_NS {
             true => Err(format!("at {at}: lock {lock} is free since {since}, somebody spins for it and does not look")),
             false => Ok(()),
         }
