@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::mechanism::Mechanism;
-use fairground_model::{Reason, Sink, TraceEvent};
+use fairground_model::{KernelWarn, Reason, Sink, TraceEvent};
 use fairground_stdx::{CpuId, Instant};
 use std::collections::BTreeMap;
 
@@ -13,6 +13,8 @@ pub struct Decided {
     pub decisions: u64,
     /// Runs in which it decided at least once.
     pub runs: u64,
+    /// The seed of the first of them.
+    pub first: u64,
 }
 
 /// A rule, and how often it decided.
@@ -37,6 +39,10 @@ pub struct Coverage {
     pub rules: BTreeMap<Reason, Decided>,
     /// Runs whose kernel has each mechanism.
     pub mechanisms: BTreeMap<Mechanism, u64>,
+    /// Runs in which the kernel warned of a condition.
+    pub warns: BTreeMap<KernelWarn, u64>,
+    /// The seed of the run, if it is one.
+    seed: u64,
 }
 
 impl Coverage {
@@ -47,6 +53,8 @@ impl Coverage {
             profiles: BTreeMap::from([(case.profile.name.clone(), 1)]),
             rules: BTreeMap::new(),
             mechanisms: has.map(|&mechanism| (mechanism, 1)).collect(),
+            warns: BTreeMap::new(),
+            seed: case.seed,
         }
     }
 
@@ -56,11 +64,14 @@ impl Coverage {
             *self.profiles.entry(name.clone()).or_default() += count;
         }
         for (&rule, decided) in &other.rules {
-            let sum = self.rules.entry(rule).or_default();
+            let sum = self.rules.entry(rule).or_insert(Decided { first: decided.first, ..Decided::default() });
             (sum.decisions, sum.runs) = (sum.decisions + decided.decisions, sum.runs + decided.runs);
         }
         for (&mechanism, count) in &other.mechanisms {
             *self.mechanisms.entry(mechanism).or_default() += count;
+        }
+        for (&warn, count) in &other.warns {
+            *self.warns.entry(warn).or_default() += count;
         }
     }
 
@@ -91,9 +102,15 @@ impl Coverage {
 
 impl Sink for Coverage {
     fn record(&mut self, _at: Instant, _cpu: CpuId, event: &TraceEvent) {
-        if let TraceEvent::Decision(decision) = event {
-            let decided = self.rules.entry(decision.reason).or_default();
-            (decided.decisions, decided.runs) = (decided.decisions + 1, 1);
+        match *event {
+            TraceEvent::Decision(decision) => {
+                let first = self.seed;
+                self.rules.entry(decision.reason).or_insert(Decided { decisions: 0, runs: 1, first }).decisions += 1;
+            }
+            TraceEvent::KernelWarn(warn) => {
+                self.warns.insert(warn, 1);
+            }
+            _ => {}
         }
     }
 }

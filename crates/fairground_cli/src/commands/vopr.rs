@@ -166,12 +166,17 @@ fn summary(found: &Found) -> String {
         let more = if more > 0 { format!(", and {more} more (--full)") } else { String::new() };
         text.push_str(&format!("; never: {}{more}", missed[..shown].join(", ")));
     }
-    text + "\n"
+    text.push('\n');
+    for (warn, runs) in &coverage.warns {
+        text.push_str(&format!("kernel-warn {} in {runs} systems: {}\n", warn.slug(), warn.condition()));
+    }
+    text
 }
 
 /// Rules by how often they decided. Of a kernel that has not what a rule needs nothing is asked.
 fn rules(coverage: &Coverage) -> Table {
-    let columns = columns![left "rule", right "decisions", right "systems", right "of" "systems_with", left "needs"];
+    let columns =
+        columns![left "rule", right "decisions", right "systems", right "of" "systems_with", right "seed", left "needs"];
     let mut table = Table::new("rules", "rules", columns);
     for row in coverage.rows() {
         table.push(vec![
@@ -179,10 +184,11 @@ fn rules(coverage: &Coverage) -> Table {
             Cell::count(row.decided.decisions),
             Cell::count(row.decided.runs),
             Cell::count(row.possible),
+            if row.decided.runs > 0 { Cell::new(row.decided.first.to_string(), row.decided.first) } else { Cell::none() },
             row.needs.into(),
         ]);
     }
-    table.note("systems: those in which the rule decided, of those whose kernel has what it needs");
+    table.note("systems: those in which the rule decided, of those whose kernel has what it needs; seed: the first of them");
     table
 }
 

@@ -28,8 +28,8 @@ struct CpuBook {
     accounted: u64,
     /// When the server of the fair class used up its runtime last.
     server_stopped: Option<u64>,
-    /// The current task was picked as one that is served, when that had just happened.
-    served_late: bool,
+    /// When the current task was picked as one that is served.
+    served_since: Option<u64>,
 }
 
 /// What the records say of a task.
@@ -138,21 +138,22 @@ impl Records {
         self.broken.map_or(Ok(()), Err)
     }
 
-    /// The CPU has chosen: as it accounted who ran, the server may have used up its runtime, and asked for a reschedule. The fair class had
-    /// been asked by then, and __schedule() forgets what was asked for before it.
+    /// The CPU has chosen, or a server has used up its runtime.
     fn pick(&mut self, at: u64, cpu: CpuId, reason: Reason) {
         let book = &mut self.cpus[cpu];
         match reason {
             Reason::ServerStops => book.server_stopped = Some(at),
-            Reason::PickServed => book.served_late = book.server_stopped == Some(at),
-            _ if reason.question() == Question::Pick => book.served_late = false,
+            Reason::PickServed => book.served_since = Some(at),
+            _ if reason.question() == Question::Pick => book.served_since = None,
             _ => {}
         }
     }
 
-    /// Whether the task that runs on a CPU was picked for a server that had nothing left.
+    /// Whether the server of a CPU used up its runtime as the CPU chose a task to be served: when the fair class accounted who ran, or when he
+    /// was put down. That asks for a reschedule, which __schedule() forgets at its end.
     fn is_served_late(&self, cpu: CpuId) -> bool {
-        self.cpus[cpu].served_late
+        let book = &self.cpus[cpu];
+        book.served_since.is_some() && book.served_since == book.server_stopped
     }
 
     /// The first contradiction so far.
