@@ -55,7 +55,9 @@ impl Case {
         generate::tunables(&mut Dice::new(seed, 23), &mut profile, &tasks);
         let case = Case { seed, machine, profile, tasks, duration };
         let mut plugged = case.clone();
-        generate::hotplug(&mut Dice::new(seed, 6), cpus, duration, is_tight, &mut plugged.tasks);
+        if !generate::heirs(&mut Dice::new(seed, 27), cpus, duration, &mut plugged.tasks) {
+            generate::hotplug(&mut Dice::new(seed, 6), cpus, duration, is_tight, &mut plugged.tasks);
+        }
         // A task may be bound to a CPU that is off line then: such a mix is refused.
         if Simulation::new(plugged.setup()).is_ok() { plugged } else { case }
     }

@@ -251,6 +251,38 @@ fn a_cpu_with_a_record_of_its_own_counts_as_busy_in_the_cache() {
     assert_eq!(failure_of(&case, |_| Ok(())), None);
 }
 
+/// The server of fair tasks uses up its runtime as its CPU chooses, after the fair class was asked: the task that was picked for it runs on,
+/// and the real-time task waits until somebody asks for a reschedule again.
+#[test]
+fn who_was_picked_for_a_server_without_runtime_runs_on() {
+    let case = case_of(
+        r#"
+        title = "served late"
+        duration = "1100ms"
+        [machine]
+        cores = 1
+        hz = 250
+        costs = "zero"
+        [profile]
+        kernel = "v7.2"
+        [[workload]]
+        tasks = [
+            { name = "real-time", policy = "rr:1", start = "33816164ns", program = ["run 10000s"] },
+            { name = "fair", program = ["run 190us", "kernel 500us", "jump 0"] },
+            { name = "idle", policy = "idle", start = "412967043ns", program = ["run 3us", "jump 0"] },
+            { name = "timer", nice = -5, start = "412967043ns", program = ["run 3500ns", "timer r0 100us absolute", "jump 0"] },
+        ]
+    "#,
+    );
+    assert_eq!(failure_of(&case, |_| Ok(())), None);
+}
+
+/// CPUs take turns of 1 ms, so a spinner looks at a lock later than its round says.
+#[test]
+fn who_spins_waits_for_the_turn_of_his_cpu() {
+    assert_eq!(failure_of(&case_of(include_str!("cases/turns.toml")), |_| Ok(())), None);
+}
+
 /// A rule that does not hold: the alarm must ring, with the seed and a case that still fails.
 fn never_two_at_once(simulation: &Simulation) -> Result<(), String> {
     let sched = simulation.sched();

@@ -6,7 +6,7 @@ use fairground_sched::Profile;
 
 /// Tunables that one system in four may have otherwise, each in half of those: name, least and most.
 const OTHERS: [(&str, u64, u64); 4] = [
-    ("sched_migration_cost_ns", 0, 5_000_000),
+    ("sched_migration_cost_ns", 1, 5_000_000),
     ("sched_cfs_bandwidth_slice_us", 1, 20_000),
     ("sched_util_clamp_min_rt_default", 0, 1024),
     ("sched_tunable_scaling", 0, 2),
@@ -14,6 +14,10 @@ const OTHERS: [(&str, u64, u64); 4] = [
 
 /// Writes some of them. The limit of real-time tasks gets a period of which a short run sees several.
 pub(crate) fn tunables(dice: &mut Dice, profile: &mut Profile, set: &TaskSet) {
+    // Only then a synchronous wake-up may preempt.
+    if dice.once_in(6) {
+        write(profile, "sched_migration_cost_ns", "0".to_string());
+    }
     if !dice.once_in(4) {
         return;
     }

@@ -1,10 +1,10 @@
 //! Locks: who writes is alone, who waits does so for somebody, and in the order of their rows nobody waits in a circle.
 
 use crate::case::Case;
-use fairground_model::{Change, FreqPolicy, LockKind, LockMode, LockSpec, TimedChange};
+use fairground_model::{LockKind, LockMode, LockSpec};
 use fairground_sched::TaskState;
 use fairground_sim::Simulation;
-use fairground_stdx::{IndexVec, LockId, TaskId};
+use fairground_stdx::{IndexVec, LockId, Ns, TaskId};
 
 /// For less than this, ns, a lock may be free while all who want it sleep: a wake-up is under way, or RCU.
 const ON_ITS_WAY_NS: u64 = 100_000_000;
@@ -15,31 +15,14 @@ const INTERRUPTS_NS: u64 = 1_000_000;
 /// What was seen of the locks before.
 pub(super) struct Locks {
     specs: IndexVec<LockId, LockSpec>,
-    /// How many times as long as on a CPU of full speed something takes at most.
-    slowness: u64,
+    /// So long a look waits for the turn of its CPU at most.
+    round_of_turns: Ns,
     /// Since when each is free and wanted by sleepers only.
     idle_since: IndexVec<LockId, Option<u64>>,
     /// Since when each is free, and somebody spins for it on his CPU.
     spun_since: IndexVec<LockId, Option<u64>>,
     /// Who waited for each before this event, oldest first, and whether somebody read.
     before: IndexVec<LockId, Before>,
-}
-
-/// By the smallest CPU, and the lowest frequency that any CPU may be set to; rounded up.
-fn slowness(case: &Case) -> u64 {
-    let set = |timed: &TimedChange| match timed.change {
-        Change::FreqCapacity { freq_capacity, .. } => Some(u64::from(freq_capacity.max(1))),
-        _ => None,
-    };
-    let lowest_set = case.tasks.changes.iter().filter_map(set).min().map_or(1, |share| 1024_u64.div_ceil(share));
-    let khz = |policy: &FreqPolicy| {
-        let all = || policy.opps.iter().map(|opp| u64::from(opp.khz.max(1)));
-        all().max().unwrap_or(1).div_ceil(all().min().unwrap_or(1))
-    };
-    let lowest_point = case.machine.policies.iter().map(khz).max().unwrap_or(1);
-    // The frequency at the start is one of these, or the only one.
-    let smallest = case.machine.cpus.iter().map(|cpu| cpu.at_speed(1024).div_ceil(1024)).max().unwrap_or(1);
-    smallest.saturating_mul(lowest_set.max(lowest_point))
 }
 
 #[derive(Clone, Default)]
@@ -53,7 +36,7 @@ impl Locks {
         let specs = &case.tasks.locks;
         Locks {
             specs: specs.clone(),
-            slowness: slowness(case),
+            round_of_turns: case.machine.round_of_turns,
             idle_since: IndexVec::filled(None, specs.len()),
             spun_since: IndexVec::filled(None, specs.len()),
             before: IndexVec::filled(Before::default(), specs.len()),
@@ -80,7 +63,8 @@ impl Locks {
         }
     }
 
-    /// Whoever spins on his CPU looks at a free lock within a round. Interrupts may come before that, to one after the other.
+    /// Whoever spins on his CPU looks at a free lock within a round, once his CPU has its turn. Interrupts may come before that, to one after
+    /// the other.
     fn check_spinners(&mut self, simulation: &Simulation, lock: LockId, at: u64) -> Result<(), String> {
         let LockKind::Spin(spec) = self.specs[lock].kind else { return Ok(()) };
         let free = simulation.lock_holders(lock).next().is_none();
@@ -89,7 +73,7 @@ impl Locks {
             return Ok(());
         }
         let since = *self.spun_since[lock].get_or_insert(at);
-        match at - since > spec.round.0.saturating_mul(self.slowness) + INTERRUPTS_NS {
+        match at - since > spec.round.0 + self.round_of_turns.0 + INTERRUPTS_NS {
             true => Err(format!("at {at}: lock {lock} is free since {since}, somebody spins for it and does not look")),
             false => Ok(()),
         }

@@ -1,7 +1,8 @@
 //! What happened, in at most ten lines, and one for each warning of the kernel.
 
 use crate::run::{RunEnding, RunOutcome, WorstWait};
-use fairground_metrics::{Metric, WarnReport};
+use fairground_metrics::Metric;
+use fairground_metrics::latency::WarnReport;
 use fairground_report::units::{counted, fixed, format_count, format_metric, format_ns};
 use fairground_scenario::{BandResult, Scenario};
 use fairground_stdx::{Ns, TaskId};
