@@ -11,7 +11,7 @@ const MOST_CPUS: usize = 4;
 
 /// How long such a system runs; none: it is an ordinary one.
 pub(crate) fn starved(dice: &mut Dice, cpus: usize) -> Option<Ns> {
-    (cpus <= MOST_CPUS && dice.once_in(24)).then(|| Ns(dice.between(1_000_000_000, 2_300_000_000)))
+    (cpus <= MOST_CPUS && dice.once_in(64)).then(|| Ns(dice.between(1_000_000_000, 2_300_000_000)))
 }
 
 /// Adds a real-time task to each CPU, or to most, which never sleeps.
