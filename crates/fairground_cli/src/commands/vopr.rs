@@ -200,6 +200,8 @@ fn document(found: &Found, file: Option<&str>, command: Option<&str>) -> Documen
         json!({ "what": failure.what, "seed": failure.case.seed, "scenario": failure.case.to_string(), "file": file,
             "replay": command })
     });
+    let warns: serde_json::Map<String, Value> =
+        found.coverage.warns.iter().map(|(warn, runs)| (warn.slug().to_string(), json!(runs))).collect();
     let mut document = Document::new("vopr", &[], None, Some(found.digest));
     document
         .set("runs", found.runs)
@@ -208,6 +210,7 @@ fn document(found: &Found, file: Option<&str>, command: Option<&str>) -> Documen
         .set("profiles", json!(found.coverage.profiles))
         .set("rules", reasons)
         .set("rules_never", missed)
+        .set("kernel_warns", warns)
         .set_tables(&[rules(&found.coverage)])
         .set("failure", failure);
     document
