@@ -23,11 +23,10 @@ pub(crate) struct Warned {
 }
 
 impl Sched {
-    /// The kernel finds a state that it takes for impossible. It says so once, if it is one that asks for it, and goes on.
+    /// The kernel finds a state that it takes for impossible. It says so once, and goes on.
     #[cold]
     pub(crate) fn warn_on_once(&mut self, cx: &mut Ctx<'_, '_>, warn: KernelWarn) {
-        let asks = warn.is_in(self.profile.base);
-        if asks && !std::mem::replace(&mut self.warned.conditions[warn as usize], true) {
+        if !std::mem::replace(&mut self.warned.conditions[warn as usize], true) {
             cx.record(TraceEvent::KernelWarn(warn));
         }
     }

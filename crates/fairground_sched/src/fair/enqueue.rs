@@ -78,7 +78,6 @@ impl Sched {
         }
         self.cfs_tasks_add(self.tasks[task].cpu, task, End::Head);
         self.mark_if_throttled(cx, task);
-        self.assert_list_leaf_cfs_rq(cx, self.tasks[task].cpu);
         self.hrtick_update(cx, self.tasks[task].cpu, true);
     }
 

@@ -84,7 +84,6 @@ impl Sched {
         if self.release_brings_nothing(queue, se) {
             return;
         }
-        self.assert_list_leaf_cfs_rq(cx, cpu);
         self.fair_server_follows(cx, cpu);
         if self.rqs[cpu].curr.is_none() && self.cfs_rqs[self.rqs[cpu].cfs].nr_running > 0 {
             self.resched_curr(cx, cpu);

@@ -6,7 +6,7 @@ use crate::ctx::Ctx;
 use crate::fair::CfsRq;
 use crate::fair::steps::step;
 use crate::seam::DecayedQueue;
-use fairground_model::{KernelWarn, Op};
+use fairground_model::Op;
 use fairground_stdx::{CfsRqId, CpuId, SeId};
 
 impl Sched {
@@ -39,16 +39,6 @@ impl Sched {
         rq.leaf_branch = (above.is_some() && listed.is_none()).then_some(queue);
         if above.is_some() {
             rq.leaf_cfs_rqs.insert(at, queue);
-        }
-    }
-
-    /// Each branch that was begun is to have come to a queue that was on the list before.
-    ///
-    /// Kernel: fair.c assert_list_leaf_cfs_rq(), v5.1–
-    #[inline]
-    pub(crate) fn assert_list_leaf_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        if self.rqs[cpu].leaf_branch.is_some() {
-            self.warn_on_once(cx, KernelWarn::TmpAloneBranch);
         }
     }
 
