@@ -16,11 +16,12 @@ pub(crate) fn starved(dice: &mut Dice, cpus: usize) -> Option<Ns> {
 
 /// Adds a real-time task to each CPU, or to most, which never sleeps.
 pub(crate) fn hogs(dice: &mut Dice, cpus: usize, set: &mut TaskSet) {
-    let program = set.programs.push(Program { code: hog() });
     for cpu in (0..cpus as u32).map(CpuId::new) {
         if dice.once_in(8) {
             continue;
         }
+        // A file has a program for each task.
+        let program = set.programs.push(Program { code: hog() });
         let mut spec = TaskSpec::new(format!("task{}", set.tasks.len()), program);
         spec.policy = rt_policy(dice);
         spec.start = Start::At(fairground_stdx::Instant::from_ns(dice.time(0, 50_000_000)));

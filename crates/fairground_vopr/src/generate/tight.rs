@@ -10,7 +10,6 @@ pub(crate) fn tight(dice: &mut Dice, cpus: usize, duration: Ns, set: &mut TaskSe
     if cpus < 2 || !dice.once_in(16) || !set.groups.is_empty() {
         return false;
     }
-    let program = set.programs.push(Program { code: hog() });
     for row in 0..dice.between(2, 4) {
         let parent = (row > 0 && dice.once_in(4)).then(|| TgId::from_index(set.groups.len() - 1));
         let above = parent.map_or("", |parent| &set.groups[parent].name);
@@ -19,6 +18,8 @@ pub(crate) fn tight(dice: &mut Dice, cpus: usize, duration: Ns, set: &mut TaskSe
         group.limit = CpuMax { quota: Some(Ns::from_us(quota)), period: Ns::from_us(period), burst: Ns::ZERO };
         let group = set.groups.push(group);
         for _ in 0..dice.between(1, cpus.min(8) as u64) {
+            // A file has a program for each task.
+            let program = set.programs.push(Program { code: hog() });
             let mut spec = TaskSpec::new(format!("task{}", set.tasks.len()), program);
             spec.group = Some(group);
             spec.start = Start::At(Instant::from_ns(dice.time(0, duration.0 / 4)));
