@@ -4,7 +4,7 @@
 //! measurements. A row takes about 55 bytes.
 
 use crate::arrow::{Batch, Bits, Column, Field, Frame, Kind, Text, Values};
-use fairground_model::{Decision, Reason, Section, Sink, TaskInfo, TraceEvent, WakeContext};
+use fairground_model::{Decision, KernelWarn, Reason, Section, Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 const BATCH: usize = 1 << 18;
 
 /// The events by number.
-const EVENTS: [&str; 13] = [
+const EVENTS: [&str; 14] = [
     "sched_waking",
     "sched_wakeup",
     "sched_wakeup_new",
@@ -27,6 +27,7 @@ const EVENTS: [&str; 13] = [
     "kernel_section",
     "marker",
     "sample",
+    "kernel_warn",
 ];
 
 /// The words of `what` before the reasons: contexts of wake-ups, then states.
@@ -142,8 +143,9 @@ pub(crate) struct EventColumns {
     tasks: BTreeMap<TaskId, TaskInfo>,
     /// The words of `what`, each once, as readers ask of a dictionary.
     what: Vec<String>,
-    /// The word of each reason, of each section and of each measurement.
+    /// The word of each reason, of each warning of the kernel, of each section and of each measurement.
     reasons: Vec<u32>,
+    warns: Vec<u32>,
     sections: Vec<u32>,
     markers: Vec<u32>,
 }
@@ -160,9 +162,10 @@ impl EventColumns {
             }
         };
         let reasons = Reason::ALL.iter().map(|reason| word_of(reason.slug())).collect();
+        let warns = KernelWarn::ALL.iter().map(|warn| word_of(warn.slug())).collect();
         let sections = Section::ALL.iter().map(|section| word_of(section.name())).collect();
         let markers = markers.iter().map(|marker| word_of(marker)).collect();
-        EventColumns { what, reasons, sections, markers, ..EventColumns::default() }
+        EventColumns { what, reasons, warns, sections, markers, ..EventColumns::default() }
     }
     /// All of it as tables.
     pub(crate) fn finish(mut self) -> Records {
@@ -248,6 +251,7 @@ impl EventColumns {
                 value2: Some(b.into()),
                 ..none
             },
+            TraceEvent::KernelWarn(warn) => Row { event: 13, what: self.warns.get(warn as usize).copied(), ..none },
             TraceEvent::KernelSection { section, took } => {
                 Row { event: 10, what: self.sections.get(section as usize).copied(), value: long(took.0), ..none }
             }

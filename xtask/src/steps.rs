@@ -49,7 +49,7 @@ const NIGHTLY: &[Step] = &[
     ("fidelity, full", Act::Tool(fidelity::check)),
     ("record a set anew", Act::Tool(record::again)),
     // The long hunts only: the short ones are tests like all others.
-    ("random whole systems", Act::Fairground(&["vopr", "--seed", "2000", "--runs", "10000"])),
+    ("random whole systems, every rule", Act::Fairground(&["vopr", "--seed", "2000", "--runs", "100000", "--rules"])),
     (
         "planted delays",
         Act::Cargo(

@@ -180,6 +180,7 @@ fn sentence(event: &TraceEvent, tasks: &[TaskInfo]) -> String {
             let text = reason.sentence().replace("{b}", &shown(kind_b, b)).replace("{a}", &shown(kind_a, a));
             format!("{}: {text}", reason.slug())
         }
+        TraceEvent::KernelWarn(warn) => format!("kernel-warn {}: {}", warn.function(), warn.condition()),
         TraceEvent::Marker { task, marker, value } => format!("marker {marker} of {}: {value}", name(task)),
         ref other => format!("{other:?}"),
     }

@@ -202,7 +202,7 @@ fn cpus_of(event: &TraceEvent) -> [Option<CpuId>; 2] {
 
 /// Whether a comparison has a use for it.
 const fn matters(event: &TraceEvent) -> bool {
-    !event.is_sample() && !matches!(event, TraceEvent::Decision(_) | TraceEvent::Marker { .. })
+    !event.is_sample() && !matches!(event, TraceEvent::Decision(_) | TraceEvent::KernelWarn(_) | TraceEvent::Marker { .. })
 }
 
 impl Sink for Recording {

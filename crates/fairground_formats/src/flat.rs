@@ -12,12 +12,15 @@
 //! | sched_process_exit | the task | | | | | | | |
 //! | decision | | | | | reason | first id | second id | |
 //! | kernel_section | | | | | section | took ns | | |
+//! | kernel_warn | | | | | the condition (`KernelWarn`) | | | |
 //! | marker | the task | | | | | value | marker | |
 //! | cfs_sample | | | | | | nr_running | util_avg | load_avg |
 //! | se_sample | the task | | | | | util_avg | | |
 //! | queue_act | the task | | | the queue's CPU | what is done (`QueueAct`) | clock ns | group | |
 
-use fairground_model::{Decision, IdKind, PrevState, QueueAct, Reason, Section, TaskInfo, TraceEvent, WakeContext, Who};
+use fairground_model::{
+    Decision, IdKind, KernelWarn, PrevState, QueueAct, Reason, Section, TaskInfo, TraceEvent, WakeContext, Who,
+};
 use fairground_stdx::{CpuId, CpuMask, MarkerId, Ns, TaskId, TgId, Vruntime};
 
 /// Largest task or marker number that a reader accepts: hostile numbers must not fill the memory.
@@ -39,6 +42,7 @@ pub(crate) fn event_name(event: &TraceEvent) -> &'static str {
         TraceEvent::SchedProcessExit { .. } => "sched_process_exit",
         TraceEvent::CpuFrequency { .. } => "cpu_frequency",
         TraceEvent::Decision(_) => "decision",
+        TraceEvent::KernelWarn(_) => "kernel_warn",
         TraceEvent::KernelSection { .. } => "kernel_section",
         TraceEvent::Marker { .. } => "marker",
         TraceEvent::CfsSample { .. } => "cfs_sample",
@@ -69,7 +73,10 @@ pub(crate) fn tasks_of(event: &TraceEvent) -> [Option<TaskId>; 2] {
             [task(of_a, a), task(of_b, b)]
         }
         TraceEvent::QueueAct { task, .. } => [task, None],
-        TraceEvent::CpuFrequency { .. } | TraceEvent::KernelSection { .. } | TraceEvent::CfsSample { .. } => [None, None],
+        TraceEvent::CpuFrequency { .. }
+        | TraceEvent::KernelWarn(_)
+        | TraceEvent::KernelSection { .. }
+        | TraceEvent::CfsSample { .. } => [None, None],
     }
 }
 
@@ -186,6 +193,7 @@ impl Row {
             TraceEvent::Decision(Decision { reason, a, b }) => {
                 row.saying(reason.slug()).with(Column::Value, a).with(Column::Value2, b)
             }
+            TraceEvent::KernelWarn(warn) => row.saying(warn.slug()),
             TraceEvent::KernelSection { section, took } => row.saying(section.name()).with(Column::Value, took.0),
             TraceEvent::Marker { task, marker, value } => {
                 about(row, task).with(Column::Value, value).with(Column::Value2, marker.get())
@@ -247,6 +255,7 @@ impl Row {
                 a: self.bounded(Column::Value)?,
                 b: self.bounded(Column::Value2)?,
             }),
+            "kernel_warn" => TraceEvent::KernelWarn(self.find(KernelWarn::ALL, KernelWarn::slug)?),
             "kernel_section" => TraceEvent::KernelSection {
                 section: self.find(&Section::ALL, Section::name)?,
                 took: Ns(self.need(Column::Value)?),

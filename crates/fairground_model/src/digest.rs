@@ -74,6 +74,7 @@ impl Digest {
             TraceEvent::Decision(decision) => (9, pair(decision.a as u64, decision.b as u64), decision.reason as u64),
             TraceEvent::Marker { task: who, marker, value } => (10, pair(task(Some(who)), marker.index() as u64), value),
             TraceEvent::CpuFrequency { cpu: changed, khz } => (11, changed.get() as u64, khz as u64),
+            TraceEvent::KernelWarn(warn) => (12, warn as u64, 0),
             TraceEvent::KernelSection { .. }
             | TraceEvent::CfsSample { .. }
             | TraceEvent::SeSample { .. }

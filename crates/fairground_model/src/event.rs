@@ -1,6 +1,7 @@
 //! What happens in a run, spelt as the kernel's tracepoints. Simulated and recorded runs are both
 //! streams of these, so they meet in the same metrics and writers.
 
+use crate::kernel_warn::KernelWarn;
 use crate::reason::Reason;
 use fairground_stdx::{CpuId, MarkerId, Ns, TaskId, TgId, Vruntime};
 
@@ -80,6 +81,8 @@ pub enum TraceEvent {
     },
     /// A decision of the scheduler with its reason.
     Decision(Decision),
+    /// The kernel warns of a state that it takes for impossible, and goes on: of each condition once per boot.
+    KernelWarn(KernelWarn),
     /// The kernel itself is busy from now on for `took`. A sample: its effect is in the times of what follows.
     KernelSection {
         /// Which part of the kernel.

@@ -15,6 +15,7 @@ pub mod features;
 mod frame;
 pub mod freq;
 pub mod governor;
+pub mod kernel_warn;
 mod lock;
 mod lock_event;
 pub mod machine_view;
@@ -46,6 +47,7 @@ pub use event::{Decision, PrevState, QueueAct, Section, TraceEvent, WakeContext,
 pub use frame::{Frame, Step, Surroundings};
 pub use freq::{FreqPolicy, Opp};
 pub use governor::{Governor, GovernorKind, Tunable, TunableUnit};
+pub use kernel_warn::KernelWarn;
 pub use lock::{LockKind, LockMode, LockSpec, RCU_SYNC_DELAY, SpinSpec};
 pub use lock_event::{LockAct, LockEvent};
 pub use machine_view::MachineView;

@@ -31,7 +31,11 @@ impl Case {
     pub fn random(seed: u64) -> Case {
         let mut machine = generate::machine(&mut Dice::new(seed, 0));
         let mut profile = generate::profile(&mut Dice::new(seed, 1));
-        let duration = generate::duration(&mut Dice::new(seed, 2), machine.cpus.len());
+        let (mut energy, mut starve) = (Dice::new(seed, 24), Dice::new(seed, 25));
+        let is_phone = generate::is_phone(&mut energy, &mut machine);
+        let cpus = machine.cpus.len();
+        let starved = generate::starved(&mut starve, cpus);
+        let duration = starved.unwrap_or(generate::duration(&mut Dice::new(seed, 2), cpus));
         let mut tasks = generate::tasks(&mut Dice::new(seed, 3), &machine, &profile, duration);
         generate::recorded(&mut Dice::new(seed, 9), &mut machine, &mut tasks);
         generate::groups(&mut Dice::new(seed, 10), &profile, duration, &mut tasks);
@@ -39,11 +43,21 @@ impl Case {
         generate::real_time(&mut Dice::new(seed, 12), duration, &mut tasks);
         generate::deadline(&mut Dice::new(seed, 21), &machine, duration, &mut tasks);
         generate::frequencies(&mut Dice::new(seed, 15), duration, &mut machine, &mut tasks);
-        generate::capacity(&mut Dice::new(seed, 17), &profile, machine.cpus.len(), duration, &mut tasks);
+        if is_phone {
+            generate::saves_energy(&mut energy, duration, &mut machine, &mut tasks);
+        }
+        generate::capacity(&mut Dice::new(seed, 17), &profile, cpus, duration, &mut tasks);
         generate::memory(&mut Dice::new(seed, 22), &profile, duration, &mut tasks);
+        if starved.is_some() {
+            generate::hogs(&mut starve, cpus, &mut tasks);
+        }
+        let is_tight = generate::tight(&mut Dice::new(seed, 26), cpus, duration, &mut tasks);
+        generate::tunables(&mut Dice::new(seed, 23), &mut profile, &tasks);
         let case = Case { seed, machine, profile, tasks, duration };
         let mut plugged = case.clone();
-        generate::hotplug(&mut Dice::new(seed, 6), case.machine.cpus.len(), duration, &mut plugged.tasks);
+        if !generate::heirs(&mut Dice::new(seed, 27), cpus, duration, &mut plugged.tasks) {
+            generate::hotplug(&mut Dice::new(seed, 6), cpus, duration, is_tight, &mut plugged.tasks);
+        }
         // A task may be bound to a CPU that is off line then: such a mix is refused.
         if Simulation::new(plugged.setup()).is_ok() { plugged } else { case }
     }

@@ -14,14 +14,16 @@ mod coverage;
 mod dice;
 mod generate;
 mod hunt;
+mod mechanism;
 pub mod oracle;
 pub mod reference;
 mod run;
 mod shrink;
 
 pub use case::Case;
-pub use coverage::Coverage;
+pub use coverage::{Coverage, Decided, RuleRow};
 pub use generate::Told;
 pub use hunt::{Found, Hunt, hunt, replay, time_limit};
+pub use mechanism::Mechanism;
 pub use run::{CaseReport, Failure, Watch, failure_as_it_is, failure_of, run_case, run_case_watched, run_this};
 pub use shrink::shrink;

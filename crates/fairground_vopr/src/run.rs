@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::dice::Dice;
+use crate::mechanism::Mechanism;
 use crate::oracle::{Between, Records};
 use crate::shrink::shrink;
 use fairground_model::NullSink;
@@ -180,7 +181,7 @@ fn watched(case: &Case, watch: Watch) -> Result<(Outcome, u64, Coverage), String
         if let Some(broken) = records.broken() {
             return Err(broken.to_string());
         }
-        between.check(&simulation)?;
+        between.check(&simulation, &records)?;
         watch(&simulation)?;
         match flow {
             Ok(Flow::More) => {}
@@ -191,6 +192,10 @@ fn watched(case: &Case, watch: Watch) -> Result<(Outcome, u64, Coverage), String
     let end = stopped.map_or_else(|| simulation.run(&mut NullSink), Err);
     if let Ok(end) = &end {
         records.finish(end.at, &simulation, &between)?;
+    }
+    if let Some(rule) = coverage.impossible() {
+        let needs = Mechanism::of(rule).sentence();
+        return Err(format!("rule {} decided, and the kernel has not what it needs: {needs}", rule.slug()));
     }
     Ok((outcome(&simulation, end), steps, coverage))
 }

@@ -4,11 +4,11 @@ use super::{EXIT_NOTHING, Example};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show::{self, tell};
-use crate::style::is_full;
+use crate::style::{is_full, layout};
 use fairground::output::TextOutput;
-use fairground_report::Document;
+use fairground_report::{Cell, Document, Table, columns};
 use fairground_scenario::{Control, Error, Overrides, Scenario};
-use fairground_vopr::{Case, Failure, Found, Hunt, hunt, replay, time_limit};
+use fairground_vopr::{Case, Coverage, Failure, Found, Hunt, hunt, replay, time_limit};
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// A few runs, to see that all is in place
     #[arg(long)]
     smoke: bool,
+    /// How often each rule decided, as a table; the exit code is 1 if one never did
+    #[arg(long)]
+    rules: bool,
     /// Run a scenario file under the same checks instead; with -o it is made smaller if it fails
     #[arg(long, value_name = "SCENARIO", conflicts_with_all = ["seeds", "seed", "runs", "time", "smoke"])]
     replay: Option<PathBuf>,
@@ -48,6 +51,8 @@ const NAMED: usize = 8;
 const RUNS: u64 = 1_000;
 /// Runs of `--smoke`.
 const SMOKE: u64 = 50;
+/// Exit code of `--rules` if a rule decided nothing.
+const EXIT_MISSED: u8 = 1;
 /// Exit code of a broken invariant.
 const EXIT_BROKEN: u8 = 101;
 
@@ -62,6 +67,7 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 /// Examples of the help.
 pub(crate) const EXAMPLES: &[Example] = &[
     ("vopr --seed 1 --runs 1000", "a thousand random systems with every invariant checked"),
+    ("vopr --seed 1 --runs 100000 --rules", "how often each rule of the scheduler decided, and in how many systems"),
     ("vopr --replay vopr-17.toml -o smaller.toml", "a failing one again, made smaller"),
 ];
 
@@ -84,6 +90,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::document(&document(&found, written.as_deref(), command.as_deref()))?;
     } else {
         show::lines(&summary(&found))?;
+        if args.rules {
+            show::text(&format!("\n{}", rules(&found.coverage).laid_out(layout())))?;
+        }
     }
     if let (Some(failure), Some(command)) = (&found.failure, &command) {
         tell!("broken invariant: {}", failure.what);
@@ -96,6 +105,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if found.runs == 0 {
         tell!("not one system was run");
         return Ok(EXIT_NOTHING);
+    }
+    if args.rules {
+        let missed: Vec<&str> = found.coverage.missed().map(|rule| rule.slug()).collect();
+        if !missed.is_empty() {
+            tell!("never decided in {} systems: {}", found.runs, missed.join(", "));
+            return Ok(EXIT_MISSED);
+        }
     }
     Ok(0)
 }
@@ -142,25 +158,50 @@ fn summary(found: &Found) -> String {
     let mut text = format!("{} runs held, {} events, {} migrations\n", found.runs, found.events, found.migrations);
     let profiles: Vec<String> = coverage.profiles.iter().map(|(name, runs)| format!("{name} {runs}")).collect();
     text.push_str(&format!("kernels: {}\n", profiles.join(", ")));
-    let missed: Vec<&str> = coverage.missed().map(|reason| reason.slug()).collect();
-    text.push_str(&format!("rules that decided: {}", coverage.reasons.len()));
+    let missed: Vec<&str> = coverage.missed().map(|rule| rule.slug()).collect();
+    text.push_str(&format!("rules that decided: {}", coverage.rules.len()));
     if !missed.is_empty() {
         let shown = if is_full() { missed.len() } else { NAMED.min(missed.len()) };
         let more = missed.len() - shown;
         let more = if more > 0 { format!(", and {more} more (--full)") } else { String::new() };
         text.push_str(&format!("; never: {}{more}", missed[..shown].join(", ")));
     }
-    text + "\n"
+    text.push('\n');
+    for (warn, runs) in &coverage.warns {
+        text.push_str(&format!("kernel-warn {} in {runs} systems: {}\n", warn.slug(), warn.condition()));
+    }
+    text
+}
+
+/// Rules by how often they decided. Of a kernel that has not what a rule needs nothing is asked.
+fn rules(coverage: &Coverage) -> Table {
+    let columns =
+        columns![left "rule", right "decisions", right "systems", right "of" "systems_with", right "seed", left "needs"];
+    let mut table = Table::new("rules", "rules", columns);
+    for row in coverage.rows() {
+        table.push(vec![
+            row.rule.into(),
+            Cell::count(row.decided.decisions),
+            Cell::count(row.decided.runs),
+            Cell::count(row.possible),
+            if row.decided.runs > 0 { Cell::new(row.decided.first.to_string(), row.decided.first) } else { Cell::none() },
+            row.needs.into(),
+        ]);
+    }
+    table.note("systems: those in which the rule decided, of those whose kernel has what it needs; seed: the first of them");
+    table
 }
 
 fn document(found: &Found, file: Option<&str>, command: Option<&str>) -> Document {
     let reasons: serde_json::Map<String, Value> =
-        found.coverage.reasons.iter().map(|(reason, count)| (reason.slug().to_string(), json!(count))).collect();
+        found.coverage.rules.iter().map(|(rule, decided)| (rule.slug().to_string(), json!(decided.decisions))).collect();
     let missed: Vec<&str> = found.coverage.missed().map(|reason| reason.slug()).collect();
     let failure = found.failure.as_ref().map(|failure| {
         json!({ "what": failure.what, "seed": failure.case.seed, "scenario": failure.case.to_string(), "file": file,
             "replay": command })
     });
+    let warns: serde_json::Map<String, Value> =
+        found.coverage.warns.iter().map(|(warn, runs)| (warn.slug().to_string(), json!(runs))).collect();
     let mut document = Document::new("vopr", &[], None, Some(found.digest));
     document
         .set("runs", found.runs)
@@ -169,6 +210,8 @@ fn document(found: &Found, file: Option<&str>, command: Option<&str>) -> Documen
         .set("profiles", json!(found.coverage.profiles))
         .set("rules", reasons)
         .set("rules_never", missed)
+        .set("kernel_warns", warns)
+        .set_tables(&[rules(&found.coverage)])
         .set("failure", failure);
     document
 }

@@ -365,3 +365,62 @@ fn every_command_ends_soon_after_a_signal_and_marks_its_output() {
         }
     }
 }
+
+/// Four tasks in limbo come to a group whose new quota lets one of two go on. v6.18 before 956dfda6a708 warns of the second.
+const LIMBO: &str = r#"
+title = "a queue is throttled with tasks in limbo"
+duration = "150ms"
+[machine]
+cores = 2
+hz = 1000
+costs = "zero"
+[profile]
+kernel = "v6.18"
+period_phase = "boot"
+remaining_on_set = "nothing"
+[[group]]
+path = "/a"
+"cpu.max" = "20000 100000"
+[[group]]
+path = "/a/b"
+[[group]]
+path = "/a/b/c"
+[[workload]]
+tasks = [
+    { name = "t0", group = "/a/b", cpus = "0", program = ["run 10s"] },
+    { name = "t1", group = "/a/b", cpus = "0", program = ["run 10s"] },
+    { name = "t2", group = "/a/b", cpus = "1", program = ["run 10s"] },
+    { name = "t3", group = "/a/b", cpus = "1", program = ["run 10s"] },
+]
+[[at]]
+time = "50ms"
+do = "cpu.max /a/b/c 5000 1000000"
+[[at]]
+time = "60ms"
+do = "cgroup.procs /a/b/c t0"
+[[at]]
+time = "60ms"
+do = "cgroup.procs /a/b/c t1"
+[[at]]
+time = "60ms"
+do = "cgroup.procs /a/b/c t2"
+[[at]]
+time = "60ms"
+do = "cgroup.procs /a/b/c t3"
+"#;
+
+#[test]
+fn a_warning_of_the_kernel_itself_is_told_and_the_run_goes_on() {
+    let folder = Folder::new();
+    let path = folder.file("limbo.toml", LIMBO);
+    let csv = folder.path("limbo.csv");
+    let text = ok(&["run", &path, "--paranoid", "-o", &csv]).out;
+    let line = text.lines().find(|line| line.starts_with("kernel-warn")).unwrap_or_else(|| panic!("{text}"));
+    assert!(line.contains("tg_throttle_down()") && line.contains("throttled_limbo_list") && line.contains("100.00 ms"), "{line}");
+    let record = folder.read("limbo.csv");
+    assert_eq!(record.lines().filter(|line| line.contains(",kernel_warn,")).count(), 1);
+    let document = ok(&["run", &path, "--json"]).json();
+    assert!(document["summary"].to_string().contains("kernel-warn"), "{}", document["summary"]);
+    let fixed = ok(&["run", &path, "--set", "remaining_on_set=a-nanosecond"]).out;
+    assert!(!fixed.contains("kernel-warn"), "{fixed}");
+}

@@ -37,3 +37,16 @@ fn wrong_flags_are_named() {
         assert!(ran.err.contains(part), "{flags:?}: {}", ran.err);
     }
 }
+
+#[test]
+fn rules_that_never_decide_are_named() {
+    let ran = run(&["vopr", "--seed", "3", "--rules"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("never decided in 1 systems: "), "{}", ran.err);
+    let row = |rule: &str| ran.out.lines().find(|line| line.starts_with(rule)).map(|line| line.split_whitespace().collect());
+    let row: Vec<&str> = row("pick-idle ").expect("a row");
+    assert!(row[1] != "0" && row[2..5] == ["1", "1", "3"], "{row:?}");
+    let document = ok(&["vopr", "--seed", "3", "--json"]).json();
+    let rows = document["tables"][0]["rows"].as_array().expect("rows");
+    assert!(rows.iter().any(|row| row["rule"] == "select-energy" && row["decisions"] == 0 && row["seed"].is_null()), "{rows:?}");
+}

@@ -105,6 +105,9 @@ impl<'w> FtraceWriter<'w> {
             TraceEvent::Decision(decision) => {
                 format!("tracing_mark_write: I|{pid}|{}: {}", decision.reason.slug(), sentence(&decision, &self.tasks))
             }
+            TraceEvent::KernelWarn(warn) => {
+                format!("tracing_mark_write: I|{pid}|kernel-warn: {}, {}: {}", warn.slug(), warn.function(), warn.condition())
+            }
             TraceEvent::Marker { task, marker, value } => {
                 format!("tracing_mark_write: C|{}|{}|{value}", self.tasks.get(task).pid, self.options.marker_name(marker))
             }

@@ -7,7 +7,8 @@ use crate::perfetto::proto::{self, CounterUnit, Data, FtraceKind, TracePacket, T
 use crate::perfetto::tracks::Track;
 use crate::perfetto::wire::Message;
 use fairground_model::{
-    Decision, LockAct, LockEvent, LockMode, MarkerUnit, PrevState, Reason, Section, Sink, TaskInfo, TraceEvent, WakeContext,
+    Decision, KernelWarn, LockAct, LockEvent, LockMode, MarkerUnit, PrevState, Reason, Section, Sink, TaskInfo, TraceEvent,
+    WakeContext,
 };
 use fairground_stdx::{CpuId, Id, Instant, LockId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,8 @@ const ANNOTATION_B: u64 = 3;
 const SECTION_NAMES: u64 = 1000;
 /// Those of what a task does with a lock follow.
 const LOCK_NAMES: u64 = 2000;
+/// Names of warnings of the kernel begin here.
+const WARN_NAMES: u64 = 3000;
 /// In the order of [`lock_iid`].
 const LOCK_ACTS: [&str; 4] = ["waits to read", "waits to write", "holds to read", "holds to write"];
 
@@ -191,6 +194,18 @@ impl<'w> PerfettoWriter<'w> {
         self.track_event(at, Track::Decisions(cpu), event);
     }
 
+    /// A warning of the kernel is an instant among the decisions of its CPU.
+    fn kernel_warn(&mut self, at: Instant, cpu: CpuId, warn: KernelWarn) {
+        let why = format!("{}: {}", warn.function(), warn.condition());
+        let event = TrackEvent {
+            category_iid: Some(CATEGORY_KERNEL),
+            name_iid: Some(WARN_NAMES + warn as u64),
+            debug_annotations: vec![proto::text_annotation(ANNOTATION_WHY, &why)],
+            ..TrackEvent::new(TrackEventType::Instant)
+        };
+        self.track_event(at, Track::Decisions(cpu), event);
+    }
+
     fn cpu(&mut self, cpu: CpuId) -> &mut Cpu {
         if self.cpus.len() <= cpu.index() {
             self.cpus.resize_with(cpu.index() + 1, Cpu::default);
@@ -265,7 +280,8 @@ fn interned_names() -> Message {
     let locks = LOCK_ACTS.iter().zip(LOCK_NAMES..).map(|(&name, iid)| (iid, name));
     let categories = [(CATEGORY_DECISION, "decision"), (CATEGORY_KERNEL, "kernel"), (CATEGORY_LOCK, "lock")];
     let annotations = [(ANNOTATION_WHY, "why"), (ANNOTATION_A, "a"), (ANNOTATION_B, "b")];
-    proto::interned_data(categories, reasons.chain(sections).chain(locks), annotations)
+    let warns = KernelWarn::ALL.iter().map(|&warn| (WARN_NAMES + warn as u64, warn.slug()));
+    proto::interned_data(categories, reasons.chain(sections).chain(locks).chain(warns), annotations)
 }
 /// An interned id is never 0.
 fn reason_iid(reason: Reason) -> u64 {
@@ -299,6 +315,7 @@ impl Sink for PerfettoWriter<'_> {
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         match *event {
             TraceEvent::Decision(decision) => self.decision(at, cpu, &decision),
+            TraceEvent::KernelWarn(warn) => self.kernel_warn(at, cpu, warn),
             TraceEvent::KernelSection { section, took } => self.section(at, cpu, section, took.0),
             // A vruntime wraps and is compared by signed distance, so it is shown signed.
             TraceEvent::SchedStatRuntime { task, vruntime: Some(vruntime), .. } => {

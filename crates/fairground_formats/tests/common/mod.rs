@@ -8,7 +8,7 @@ pub(crate) mod pftrace;
 
 use fairground_formats::{WriterOptions, writer_with};
 use fairground_model::reason::IdKind;
-use fairground_model::{Decision, PrevState, QueueAct, Reason, Section, TaskInfo, TraceEvent, WakeContext};
+use fairground_model::{Decision, KernelWarn, PrevState, QueueAct, Reason, Section, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Instant, MarkerId, Ns, TaskId, TgId, Vruntime};
 use proptest::prelude::*;
 
@@ -80,6 +80,7 @@ pub(crate) fn event() -> impl Strategy<Value = TraceEvent> {
             let reason = Reason::ALL[reason];
             TraceEvent::Decision(Decision { reason, a: id(reason.ids().0, a), b: id(reason.ids().1, b) })
         }),
+        1 => (0..KernelWarn::ALL.len()).prop_map(|warn| TraceEvent::KernelWarn(KernelWarn::ALL[warn])),
         1 => (0..Section::ALL.len(), length()).prop_map(|(section, took)| TraceEvent::KernelSection { section: Section::ALL[section], took: Ns(took) }),
         1 => (task(), 0..9u32, any::<u64>())
             .prop_map(|(task, marker, value)| TraceEvent::Marker { task, marker: MarkerId::new(marker), value }),

@@ -16,13 +16,13 @@ mod report;
 mod task;
 
 pub use cpu::{CpuReport, SectionTime};
-pub use report::{RUN_METRICS, ReasonCount, RunReport};
+pub use report::{RUN_METRICS, ReasonCount, RunReport, WarnReport};
 pub use task::{TaskReport, Wait, Waits};
 
 use crate::marker::MarkerStats;
 use crate::window::Window;
 use cpu::CpuRow;
-use fairground_model::{MarkerSpec, PrevState, Reason, Sink, TaskInfo, TraceEvent};
+use fairground_model::{KernelWarn, MarkerSpec, PrevState, Reason, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, Id, IndexVec, Instant, MarkerId, TaskId};
 use task::TaskRow;
 
@@ -33,6 +33,7 @@ pub struct RunStats {
     tasks: Vec<TaskRow>,
     cpus: Vec<CpuRow>,
     reasons: [u64; Reason::ALL.len()],
+    warns: Vec<WarnReport>,
     markers: MarkerStats,
     /// Measurements of the programs count in this part of the run only.
     window: Window,
@@ -51,6 +52,7 @@ impl RunStats {
             tasks: Vec::new(),
             cpus: vec![CpuRow::new(start); nr_cpus],
             reasons: [0; Reason::ALL.len()],
+            warns: Vec::new(),
             markers: MarkerStats::default(),
             window: Window::ALL,
             switches: 0,
@@ -130,6 +132,7 @@ impl RunStats {
                 self.migrations += 1;
                 self.task_row(task).migrations += 1;
             }
+            TraceEvent::KernelWarn(warn) => self.warn(at, cpu, warn),
             TraceEvent::Marker { .. }
             | TraceEvent::Decision(_)
             | TraceEvent::SchedProcessFork { .. }
@@ -138,6 +141,12 @@ impl RunStats {
             | TraceEvent::CfsSample { .. }
             | TraceEvent::SeSample { .. }
             | TraceEvent::QueueAct { .. } => {}
+        }
+    }
+    fn warn(&mut self, at: Instant, cpu: CpuId, warn: KernelWarn) {
+        match self.warns.iter_mut().find(|row| row.warn == warn) {
+            Some(row) => row.count += 1,
+            None => self.warns.push(WarnReport { warn, at, cpu, count: 1 }),
         }
     }
     fn switch(&mut self, at: Instant, cpu: CpuId, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {

@@ -4,7 +4,7 @@ use super::{CpuReport, RunStats, SectionTime, TaskReport};
 use crate::histogram::Histogram;
 use crate::marker::MarkerReport;
 use crate::metric::{Better, Metric, MetricRow, Unit};
-use fairground_model::{Reason, Section};
+use fairground_model::{KernelWarn, Reason, Section};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 
 /// How often a rule decided.
@@ -13,6 +13,19 @@ pub struct ReasonCount {
     /// The rule.
     pub reason: Reason,
     /// How often.
+    pub count: u64,
+}
+
+/// A condition that the kernel warned of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WarnReport {
+    /// The condition.
+    pub warn: KernelWarn,
+    /// When the kernel warned of it first.
+    pub at: Instant,
+    /// On which CPU that was.
+    pub cpu: CpuId,
+    /// How often it warned of it.
     pub count: u64,
 }
 
@@ -27,6 +40,8 @@ pub struct RunReport {
     pub cpus: Vec<CpuReport>,
     /// How often each rule decided, in the order of [`Reason::ALL`]; rules that never did are left out.
     pub reasons: Vec<ReasonCount>,
+    /// What the kernel warned of, in the order of the first times.
+    pub warns: Vec<WarnReport>,
     /// Measurements of the programs.
     pub markers: Vec<MarkerReport>,
     /// Wake-up latencies of all tasks.
@@ -53,6 +68,7 @@ impl RunReport {
             tasks,
             cpus: stats.cpus.into_iter().enumerate().map(|(index, row)| row.report(CpuId::from_index(index))).collect(),
             reasons: counts.map(|(&reason, &count)| ReasonCount { reason, count }).collect(),
+            warns: stats.warns,
             markers: stats.markers.report(),
             latency,
             switches: stats.switches,

@@ -45,7 +45,7 @@ pub(crate) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Kernel> {
     for feature in features {
         profile = keep(profile.clone().with_feature(feature.value), feature.span, m).unwrap_or(profile);
     }
-    let mut settings = Vec::new();
+    let (mut settings, mut later) = (Vec::new(), Vec::new());
     for (name, item) in tunables.map(|mut table| table.free()).unwrap_or_default() {
         let span = item.span().unwrap_or(name.span);
         if name.value == SCHED_AUTOGROUP_ENABLED {
@@ -53,13 +53,20 @@ pub(crate) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Kernel> {
             continue;
         }
         match setting(item) {
-            Some(value) => profile = keep(profile.clone().with_tunable(name.value, &value), span, m).unwrap_or(profile),
+            // The period and the runtime of real-time tasks limit each other, in whatever order they stand.
+            Some(value) => match profile.clone().with_tunable(name.value, &value) {
+                Ok(set) => profile = set,
+                Err(_) => later.push((name.value, value, span)),
+            },
             None => m.at(
                 span,
                 format!("`{}` is no tunable's value", name.value),
                 "Write a time with its unit, or a whole number in the unit of the name.",
             ),
         }
+    }
+    for (name, value, span) in later {
+        profile = keep(profile.clone().with_tunable(name, &value), span, m).unwrap_or(profile);
     }
     for (name, item) in seams {
         match item.as_str() {

@@ -1,10 +1,10 @@
-//! What a kernel warns of when its switches ask for that, each once per boot: no schedule depends on it.
+//! What a kernel warns of, each once per boot: states that it takes for impossible, and what its switches ask for. No schedule depends on it.
 
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::OfflineClock;
-use fairground_model::Reason;
 use fairground_model::features::Feat;
+use fairground_model::{KernelWarn, Reason, TraceEvent};
 use fairground_stdx::CpuId;
 use fairground_stdx::time::NSEC_PER_MSEC;
 
@@ -18,9 +18,19 @@ const RESCHED_LATENCY_WARN: u64 = 100 * NSEC_PER_MSEC;
 pub(crate) struct Warned {
     resched_latency: bool,
     double_clock: bool,
+    /// By [`KernelWarn`].
+    conditions: [bool; KernelWarn::ALL.len()],
 }
 
 impl Sched {
+    /// The kernel finds a state that it takes for impossible. It says so once, and goes on.
+    #[cold]
+    pub(crate) fn warn_on_once(&mut self, cx: &mut Ctx<'_, '_>, warn: KernelWarn) {
+        if !std::mem::replace(&mut self.warned.conditions[warn as usize], true) {
+            cx.record(TraceEvent::KernelWarn(warn));
+        }
+    }
+
     /// The tick of `cx.cpu` looks for how long a reschedule has been due there.
     ///
     /// Kernel: core.c cpu_resched_latency(), resched_latency_warn(), v5.13–

@@ -1,7 +1,9 @@
 //! CPUs that differ in capacity, and the power of their points, by which wake-ups then go.
 
 use super::frequencies::as_a_kernel_counts;
+use super::programs::{hog, sleeper};
 use crate::dice::Dice;
+use fairground_machine::machine::LOCAL_DISTANCE;
 use fairground_machine::{Machine, Regular};
 use fairground_model::{Change, FreqPolicy, Governor, GovernorKind, Opp, TaskSet, TimedChange};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
@@ -12,6 +14,31 @@ const OTHERS: [GovernorKind; 3] = [GovernorKind::Performance, GovernorKind::Powe
 
 /// Some of the capacities that CPUs have beside the biggest. The smallest have hardly any.
 const SMALLER: [u32; 7] = [871, 768, 512, 446, 250, 100, 20];
+
+/// Makes some machines such as phones have: CPUs that differ in capacity. Whether it did.
+pub(crate) fn is_phone(dice: &mut Dice, machine: &mut Machine) -> bool {
+    if !dice.once_in(10) {
+        return false;
+    }
+    let skewed = machine.tick_offset == machine.skewed_tick_offset();
+    (machine.cpus, machine.distances) = (phone(dice).cpus(), vec![vec![LOCAL_DISTANCE]]);
+    if skewed {
+        machine.tick_offset = machine.skewed_tick_offset();
+    }
+    differing(dice, machine);
+    true
+}
+
+/// Gives such a machine points with their power. In half of them nobody takes a CPU for ever: wake-ups go by energy only as long as no CPU is
+/// overutilized.
+pub(crate) fn saves_energy(dice: &mut Dice, duration: Ns, machine: &mut Machine, set: &mut TaskSet) {
+    some_energy(dice, duration, machine, set);
+    if dice.once_in(2) {
+        for program in set.programs.iter_mut().filter(|program| program.code == hog()) {
+            program.code = sleeper(dice);
+        }
+    }
+}
 
 /// A machine as phones have it: a few kinds of CPUs, no siblings, one or several caches.
 pub(super) fn phone(dice: &mut Dice) -> Regular {

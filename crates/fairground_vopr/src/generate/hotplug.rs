@@ -4,9 +4,9 @@ use crate::dice::Dice;
 use fairground_model::{Change, TaskSet, TimedChange};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
 
-/// Adds a few changes; one CPU at least stays on line.
-pub(crate) fn hotplug(dice: &mut Dice, cpus: usize, duration: Ns, set: &mut TaskSet) {
-    if cpus >= 2 && dice.once_in(3) {
+/// Adds a few changes to some cases, or to one that must have them; one CPU at least stays on line.
+pub(crate) fn hotplug(dice: &mut Dice, cpus: usize, duration: Ns, must: bool, set: &mut TaskSet) {
+    if cpus >= 2 && (dice.once_in(3) || must) {
         some_hotplug(dice, cpus, duration, set);
     }
 }

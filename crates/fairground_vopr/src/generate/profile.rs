@@ -12,7 +12,9 @@ const TIMES: [&str; 5] = [
     "sched_idle_min_granularity_ns",
     "sched_base_slice_ns",
 ];
-const SEAMS: [(&str, &str); 33] = [
+const SEAMS: [(&str, &str); 35] = [
+    ("remaining_on_set", "nothing"),
+    ("throttle", "on-user-return"),
     ("repeated_pick", "keeps-slice"),
     ("repeated_pick", "renews-slice"),
     ("min_vruntime_at_dequeue", "save-restore-only"),

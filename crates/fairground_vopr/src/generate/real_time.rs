@@ -38,7 +38,7 @@ pub(super) fn some_real_time(dice: &mut Dice, duration: Ns, set: &mut TaskSet) {
 }
 
 /// Few priorities, so that many tasks have the same.
-fn rt_policy(dice: &mut Dice) -> Policy {
+pub(super) fn rt_policy(dice: &mut Dice) -> Policy {
     let priority = RtPriority::new(dice.pick(&[1, 1, 2, 50, 99])).unwrap_or(RtPriority::MIN);
     if dice.once_in(2) { Policy::Fifo(priority) } else { Policy::RoundRobin(priority) }
 }

@@ -1,9 +1,10 @@
 //! Locks: who writes is alone, who waits does so for somebody, and in the order of their rows nobody waits in a circle.
 
+use crate::case::Case;
 use fairground_model::{LockKind, LockMode, LockSpec};
 use fairground_sched::TaskState;
 use fairground_sim::Simulation;
-use fairground_stdx::{IndexVec, LockId, TaskId};
+use fairground_stdx::{IndexVec, LockId, Ns, TaskId};
 
 /// For less than this, ns, a lock may be free while all who want it sleep: a wake-up is under way, or RCU.
 const ON_ITS_WAY_NS: u64 = 100_000_000;
@@ -14,6 +15,8 @@ const INTERRUPTS_NS: u64 = 1_000_000;
 /// What was seen of the locks before.
 pub(super) struct Locks {
     specs: IndexVec<LockId, LockSpec>,
+    /// So long a look waits for the turn of its CPU at most.
+    round_of_turns: Ns,
     /// Since when each is free and wanted by sleepers only.
     idle_since: IndexVec<LockId, Option<u64>>,
     /// Since when each is free, and somebody spins for it on his CPU.
@@ -29,9 +32,11 @@ struct Before {
 }
 
 impl Locks {
-    pub(super) fn new(specs: &IndexVec<LockId, LockSpec>) -> Locks {
+    pub(super) fn new(case: &Case) -> Locks {
+        let specs = &case.tasks.locks;
         Locks {
             specs: specs.clone(),
+            round_of_turns: case.machine.round_of_turns,
             idle_since: IndexVec::filled(None, specs.len()),
             spun_since: IndexVec::filled(None, specs.len()),
             before: IndexVec::filled(Before::default(), specs.len()),
@@ -58,7 +63,8 @@ impl Locks {
         }
     }
 
-    /// Whoever spins on his CPU looks at a free lock within a round. Interrupts may come before that, to one after the other.
+    /// Whoever spins on his CPU looks at a free lock within a round, once his CPU has its turn. Interrupts may come before that, to one after
+    /// the other.
     fn check_spinners(&mut self, simulation: &Simulation, lock: LockId, at: u64) -> Result<(), String> {
         let LockKind::Spin(spec) = self.specs[lock].kind else { return Ok(()) };
         let free = simulation.lock_holders(lock).next().is_none();
@@ -67,7 +73,7 @@ impl Locks {
             return Ok(());
         }
         let since = *self.spun_since[lock].get_or_insert(at);
-        match at - since > spec.round.0 + INTERRUPTS_NS {
+        match at - since > spec.round.0 + self.round_of_turns.0 + INTERRUPTS_NS {
             true => Err(format!("at {at}: lock {lock} is free since {since}, somebody spins for it and does not look")),
             false => Ok(()),
         }

@@ -1,6 +1,7 @@
 //! What must hold of every run: of its records, and of the scheduler between two events.
 
-use fairground_model::{Instr, Mode, PrevState, Sink, TraceEvent};
+use fairground_model::reason::Question;
+use fairground_model::{Instr, Mode, PrevState, Reason, Sink, TraceEvent};
 use fairground_sched::seam::{AvgVruntime, LagLimit, Protection};
 use fairground_sched::{Sched, TaskState};
 use fairground_sim::Simulation;
@@ -25,6 +26,10 @@ struct CpuBook {
     in_kernel: u64,
     /// Run time that was accounted to tasks here.
     accounted: u64,
+    /// When the server of the fair class used up its runtime last.
+    server_stopped: Option<u64>,
+    /// When the current task was picked as one that is served.
+    served_since: Option<u64>,
 }
 
 /// What the records say of a task.
@@ -133,6 +138,24 @@ impl Records {
         self.broken.map_or(Ok(()), Err)
     }
 
+    /// The CPU has chosen, or a server has used up its runtime.
+    fn pick(&mut self, at: u64, cpu: CpuId, reason: Reason) {
+        let book = &mut self.cpus[cpu];
+        match reason {
+            Reason::ServerStops => book.server_stopped = Some(at),
+            Reason::PickServed => book.served_since = Some(at),
+            _ if reason.question() == Question::Pick => book.served_since = None,
+            _ => {}
+        }
+    }
+
+    /// Whether the server of a CPU used up its runtime as the CPU chose a task to be served: when the fair class accounted who ran, or when he
+    /// was put down. That asks for a reschedule, which __schedule() forgets at its end.
+    fn is_served_late(&self, cpu: CpuId) -> bool {
+        let book = &self.cpus[cpu];
+        book.served_since.is_some() && book.served_since == book.server_stopped
+    }
+
     /// The first contradiction so far.
     pub fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
@@ -144,6 +167,7 @@ impl Sink for Records {
         let at = at.ns();
         match *event {
             TraceEvent::SchedSwitch { prev, prev_state, next } => self.switch(at, cpu, prev, prev_state, next),
+            TraceEvent::Decision(decision) => self.pick(at, cpu, decision.reason),
             TraceEvent::SchedWakeup { task, target_cpu } | TraceEvent::SchedWakeupNew { task, target_cpu } => {
                 let dead = self.tasks[task].dead;
                 self.must(!dead, || format!("at {at}: {task:?} wakes after its end"));
@@ -207,7 +231,7 @@ impl Between {
     pub fn new(case: &Case, simulation: &Simulation) -> Between {
         let times = IndexVec::filled(0, case.tasks.tasks.len());
         let waits = Waits::new(case);
-        let locks = Locks::new(&case.tasks.locks);
+        let locks = Locks::new(case);
         Between {
             floors: floors(simulation).collect(),
             tick: case.machine.tick,
@@ -224,8 +248,8 @@ impl Between {
         }
     }
 
-    /// What must hold after every event.
-    pub fn check(&mut self, simulation: &Simulation) -> Result<(), String> {
+    /// What must hold after every event, of which `records` tells what led there.
+    pub fn check(&mut self, simulation: &Simulation, records: &Records) -> Result<(), String> {
         let (sched, at) = (simulation.sched(), simulation.now().ns());
         self.note_who_runs_throttled(sched, at);
         self.note_spared_clocks(sched, at);
@@ -263,7 +287,7 @@ impl Between {
             }
         }
         self.waits.check(sched, at)?;
-        self.waits.check_real_time(simulation, at)?;
+        self.waits.check_real_time(simulation, records, at)?;
         self.waits.check_deadline(simulation, at)?;
         self.locks.check(simulation, at)?;
         sched.task_ids().try_for_each(|task| self.check_lag(sched, task)).map_err(|broken| format!("at {at}: {broken}"))

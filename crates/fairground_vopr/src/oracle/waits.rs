@@ -1,5 +1,6 @@
 //! Nobody waits for ever: who is runnable runs, who was woken is queued, who was detached arrives.
 
+use super::Records;
 use crate::case::Case;
 use fairground_model::{Change, Instr, Mode, Policy, Program, TimedChange};
 use fairground_sched::{Sched, TaskState};
@@ -106,7 +107,7 @@ impl Waits {
 
     /// The first real-time task of a CPU runs, or will as soon as the CPU looks, unless fair tasks are being served there. A throttled
     /// deadline task stays with a CPU that has gone off line. If it changes its class then, it is queued there, and nobody looks.
-    pub(super) fn check_real_time(&self, simulation: &Simulation, at: u64) -> Result<(), String> {
+    pub(super) fn check_real_time(&self, simulation: &Simulation, records: &Records, at: u64) -> Result<(), String> {
         let sched = simulation.sched();
         for cpu in sched.cpu_ids() {
             let rq = sched.rq(cpu);
@@ -121,7 +122,7 @@ impl Waits {
             let urgent = rq.curr.is_none_or(|curr| sched.task(first).prio() < sched.task(curr).prio());
             // A kernel does not look when the running task has left the deadline class for this one.
             let unseen = self.deadline && rq.curr.is_some_and(|curr| sched.task(curr).policy.is_rt());
-            if urgent && !leaves && !unseen {
+            if urgent && !leaves && !unseen && !records.is_served_late(cpu) {
                 return Err(format!("at {at}: {first:?}, a real-time task, waits on CPU {cpu}, where {:?} runs", rq.curr));
             }
         }

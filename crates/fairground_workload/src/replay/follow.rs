@@ -92,6 +92,7 @@ impl<'t> Follower<'t> {
             TraceEvent::SchedMigrateTask { .. }
             | TraceEvent::CpuFrequency { .. }
             | TraceEvent::Decision(_)
+            | TraceEvent::KernelWarn(_)
             | TraceEvent::KernelSection { .. }
             | TraceEvent::Marker { .. }
             | TraceEvent::CfsSample { .. }

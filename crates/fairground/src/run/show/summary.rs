@@ -1,7 +1,8 @@
-//! What happened, in at most ten lines.
+//! What happened, in at most ten lines, and one for each warning of the kernel.
 
 use crate::run::{RunEnding, RunOutcome, WorstWait};
 use fairground_metrics::Metric;
+use fairground_metrics::latency::WarnReport;
 use fairground_report::units::{counted, fixed, format_count, format_metric, format_ns};
 use fairground_scenario::{BandResult, Scenario};
 use fairground_stdx::{Ns, TaskId};
@@ -12,6 +13,7 @@ pub fn summary(scenario: &Scenario, outcome: &RunOutcome) -> Vec<String> {
     let mut lines = vec![what_ran(scenario, outcome), cpus(outcome)];
     lines.extend(requests(outcome));
     lines.extend(throttled(outcome));
+    lines.extend(outcome.report.warns.iter().map(kernel_warn));
     if let Some(worst) = &outcome.worst {
         lines.push(worst_wait(worst, outcome));
         lines.extend(worst.cause.iter().map(|cause| format!("  cause     {cause}")));
@@ -83,6 +85,12 @@ fn throttled(outcome: &RunOutcome) -> Option<String> {
         stats.nr_periods,
         fixed(share, 10, 1)
     ))
+}
+
+/// A state that the kernel takes for impossible, and warns of.
+fn kernel_warn(row: &WarnReport) -> String {
+    let (warn, at) = (row.warn, format_ns(Ns(row.at.ns())));
+    format!("kernel-warn {}: {}, first on CPU {} at {at}", warn.function(), warn.condition(), row.cpu)
 }
 
 fn worst_wait(worst: &WorstWait, outcome: &RunOutcome) -> String {

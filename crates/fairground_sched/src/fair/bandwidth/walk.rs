@@ -3,7 +3,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::{Throttle, ThrottleStamp, ThrottledLeaf, UnthrottledLeaf};
-use fairground_model::Op;
+use fairground_model::{KernelWarn, Op};
 use fairground_stdx::{CfsRqId, CpuId, Id, TaskId, TgId};
 
 /// A queue at or below a throttled one; it is one cache line.
@@ -145,9 +145,6 @@ impl Sched {
                 continue;
             }
             row.since = clock;
-            // Kernels that wait for the tasks have a warning here.
-            let nobody_waits = row.limbo.is_none() || rule != Throttle::OnUserReturn;
-            assert!(nobody_waits, "invariant: a queue has tasks in limbo only as long as it is throttled");
             // Where tasks stop by themselves it is tracked until the last one has.
             if rule != Throttle::OnUserReturn || self.cfs_rqs[queue].nr_running == 0 {
                 self.stop_pelt_clock(queue);
@@ -155,6 +152,10 @@ impl Sched {
             }
             if rule == Throttle::OnUserReturnV1 {
                 self.mark_all(cx, queue);
+            }
+            // Who is released onto it may have used up what it was given: the rest is released onto a throttled queue.
+            if rule == Throttle::OnUserReturn && self.limbo(queue).next().is_some() {
+                self.warn_on_once(cx, KernelWarn::ThrottledLimboList);
             }
         }
         self.keep_subtree(group, cpu, subtree);
