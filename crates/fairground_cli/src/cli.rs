@@ -86,6 +86,7 @@ fn groups() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::any::TypeId;
     use std::collections::BTreeSet;
 
     /// The words of an example, as a shell takes them apart.
@@ -140,5 +141,25 @@ mod tests {
         let text = command().term_width(80).render_help().to_string();
         let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(wide.is_empty(), "{wide:#?}");
+    }
+
+    #[test]
+    fn every_option_that_is_a_number_says_what_it_expects() {
+        let mut command = command();
+        command.build();
+        let numbers = [TypeId::of::<u16>(), TypeId::of::<u32>(), TypeId::of::<u64>(), TypeId::of::<usize>(), TypeId::of::<f64>()];
+        let mut seen = 0;
+        for one in command.get_subcommands() {
+            for option in one.get_opts().filter(|option| numbers.iter().any(|id| option.get_value_parser().type_id() == *id)) {
+                let Some(long) = option.get_long() else { continue };
+                for value in ["-1", "x", "1e99", "1.5.2", "99999999999999999999999"] {
+                    let typed = ["fairground", one.get_name(), &format!("--{long}"), value];
+                    let Err(error) = super::command().try_get_matches_from(typed) else { panic!("{typed:?} is taken") };
+                    assert!(error.to_string().contains(": expected a "), "{typed:?}: {error}");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen >= 50, "{seen}");
     }
 }
