@@ -59,6 +59,10 @@ fn worst(waits: impl Iterator<Item = Waits>, tasks: &TaskSet) -> Option<(TaskId,
     waited.reduce(|worst, row| if row.0 > worst.0 { row } else { worst }).map(|row| row.1)
 }
 
+/// Copies that are kept at once; on a machine with 1024 CPUs each has some 20 MB. Where one is missing, the one before it serves, from
+/// which there is more to run again.
+const COPIES_MAX: usize = 6;
+
 /// The copies of a run that are kept while it goes on, each with the first instant that it has not come to.
 #[derive(Default)]
 pub(super) struct Copies(Vec<(Instant, Simulation)>);
@@ -78,9 +82,50 @@ impl Copies {
         });
         let begins = if simulation.counts().events() == 0 { Instant::ZERO } else { simulation.now() + Ns(1) };
         self.0.push((begins, simulation.clone()));
+        if self.0.len() > COPIES_MAX {
+            let between = |place: &usize| self.0[place + 1].0.since(self.0[place - 1].0);
+            if let Some(place) = (1..self.0.len() - 1).min_by_key(between) {
+                self.0.remove(place);
+            }
+        }
     }
     /// The last copy from before an instant.
     pub(super) fn before(self, at: Instant) -> Option<Simulation> {
         self.0.into_iter().rev().find(|copy| copy.0 <= at).map(|copy| copy.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairground_model::NullSink;
+    use fairground_scenario::{Overrides, Scenario};
+    use std::path::Path;
+
+    /// Twelve hogs on a CPU wait at any time, each since another instant.
+    #[test]
+    fn few_copies_are_kept_and_one_lies_before_every_wait() {
+        let text = "duration = \"1s\"\n[machine]\npreset = \"smp-1\"\n[profile]\nkernel = \"v6.12\"\n[[workload]]\n\
+                    tasks = [{ name = \"a\", hog = true, count = 12 }]\n";
+        let scenario = Scenario::parse("t.toml", text, Path::new(""), &Overrides::default()).unwrap();
+        let setup = scenario.setup().unwrap();
+        let tasks = setup.tasks.clone();
+        let mut simulation = Simulation::new(setup).unwrap();
+        let (mut stats, mut copies) = (RunStats::new(Instant::ZERO, 1), Copies::default());
+        simulation.introduce(&mut stats);
+        let mut most = 0;
+        for ms in 0..100 {
+            simulation.run_until(Instant::from_ns(ms * 1_000_000), &mut stats).unwrap();
+            copies.take(&simulation, &stats, &tasks);
+            most = most.max(copies.0.len());
+            for row in stats.waits().filter_map(|row| row.waits_since) {
+                assert!(copies.0.iter().any(|copy| copy.0 <= row), "at {ms} ms");
+            }
+        }
+        assert_eq!(most, COPIES_MAX);
+        let mut copy = copies.before(Instant::from_ns(50_000_000)).unwrap();
+        copy.run(&mut NullSink).unwrap();
+        simulation.run(&mut NullSink).unwrap();
+        assert_eq!(copy.digest(), simulation.digest());
     }
 }
