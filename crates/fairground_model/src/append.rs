@@ -134,7 +134,9 @@ impl TaskSet {
         let mut rows = IndexVec::new();
         let mut ids: BTreeMap<String, TgId> = BTreeMap::new();
         // Of equal names the first counts.
-        self.groups.iter_enumerated().for_each(|(id, group)| drop(ids.entry(group.name.clone()).or_insert(id)));
+        for (id, group) in self.groups.iter_enumerated() {
+            ids.entry(group.name.clone()).or_insert(id);
+        }
         for group in groups.iter() {
             let known = ids.get(&group.name).copied();
             let parent = group.parent.map(|parent| rows[parent]);

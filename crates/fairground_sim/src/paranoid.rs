@@ -2,7 +2,8 @@
 
 use crate::simulation::Simulation;
 
-/// Events of the loop between two complete checks. Of ticks, switches and wake-ups there may be none for millions of them.
+/// Events of the loop between two complete checks. Of ticks, switches and wake-ups there may be none for millions of them. A check looks at
+/// every CPU, so that larger machines are checked as much more seldom.
 const EVERY: u32 = 16;
 
 impl Simulation {
@@ -10,8 +11,9 @@ impl Simulation {
     #[inline(always)]
     pub(crate) fn check_again_and_again(&mut self) {
         if self.paranoid {
-            self.unchecked = (self.unchecked + 1) % EVERY;
-            if self.unchecked == 0 {
+            self.unchecked += 1;
+            if self.unchecked >= EVERY.max(self.machine.cpus.len() as u32) {
+                self.unchecked = 0;
                 self.check();
             }
         }

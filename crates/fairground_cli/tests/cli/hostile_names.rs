@@ -64,9 +64,9 @@ struct Given {
 
 impl Given {
     /// How a command is given them: a new command needs a row.
-    fn to(&self, name: &str) -> Vec<Vec<String>> {
+    fn to<'n>(&'n self, name: &'n str) -> Vec<Vec<String>> {
         let (path, bad) = (self.path.as_str(), "x\u{1b}[31m\u{202e}\nend");
-        let of_traces = |more: &[&str]| self.traces.iter().map(|trace| [&[name, trace], more].concat()).collect::<Vec<_>>();
+        let of_traces = |more: &[&'n str]| self.traces.iter().map(|trace| [&[name, trace], more].concat()).collect::<Vec<_>>();
         let rows: Vec<Vec<&str>> = match name {
             "run" => vec![vec![name, path], vec![name, path, "--print-scenario"], vec![name, "--workload", bad]],
             "latency" | "timehist" | "schedstat" => [of_traces(&[]), vec![vec![name, path]]].concat(),

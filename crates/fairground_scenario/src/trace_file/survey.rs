@@ -38,13 +38,14 @@ impl Survey {
         let trace = RecordedTrace { tasks: seen.tasks, events: Vec::new(), groups, stats };
         Ok(Survey { file: TraceFile { name, path, digest, trace }, said, cut })
     }
-    /// Reads it again: tasks and events.
+    /// Reads it again: first all tasks, with the names that they had last, then the events.
     pub fn read_into(&self, sink: &mut dyn Sink) -> Result<(), Error> {
         let source = open(&self.file.path)?;
         if source.digest != self.file.digest {
             let message = "the file has changed while it was read";
             return Err(Error::one(self.file.path.display().to_string(), message, "Wait until nobody writes it."));
         }
+        self.file.trace.tasks.iter_enumerated().for_each(|(task, info)| sink.task(task, info));
         source.read_into(&mut Events { sink, cut: self.cut.as_ref(), number: 0 }).map(drop)
     }
 }
@@ -84,9 +85,6 @@ struct Events<'a> {
 }
 
 impl Sink for Events<'_> {
-    fn task(&mut self, task: TaskId, info: &TaskInfo) {
-        self.sink.task(task, info);
-    }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         if let Some(at) = self.cut.map_or(Some(at), |cut| cut.time_of(self.number, at)) {
             self.sink.record(at, cpu, event);
