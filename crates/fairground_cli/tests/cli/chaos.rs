@@ -42,7 +42,7 @@ impl Round {
         let folder = Folder::new();
         folder.file(
             "a.toml",
-            "title = \"a\"\nduration = \"1s\"\n[machine]\npreset = \"smp-4\"\n[profile]\nkernel = \"v6.12\"\n[[workload]]\n\
+            "title = \"a\"\nduration = \"200ms\"\n[machine]\npreset = \"smp-4\"\n[profile]\nkernel = \"v6.12\"\n[[workload]]\n\
              tasks = [{ name = \"hog\", hog = true, count = 5 }, { name = \"p\", run = \"20us\", period = \"100us\", count = 4 }]\n",
         );
         let seeds: Vec<String> = (1..=RUNS).map(|seed| seed.to_string()).collect();
