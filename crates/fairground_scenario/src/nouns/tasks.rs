@@ -370,7 +370,7 @@ mod tests {
         let (w, api) = (TgId::new(0), TgId::new(1));
         assert_eq!(set.tasks.iter().map(|task| task.group).collect::<Vec<_>>(), [Some(w), Some(api), None, None]);
         let code = &set.programs[set.tasks.as_slice()[3].program].code;
-        assert_eq!(*code, [Instr::SetGroup { group: Some(api) }, Instr::SetGroup { group: None }]);
+        assert_eq!(**code, [Instr::SetGroup { group: Some(api) }, Instr::SetGroup { group: None }]);
     }
 
     #[test]
