@@ -130,7 +130,7 @@ pub fn run_with_copy(
     sink: &mut dyn Sink,
     control: Control<'_>,
 ) -> Result<(RunOutcome, Option<Simulation>), Error> {
-    let mut copies = Copies::new(scenario.machine.cpus.len());
+    let mut copies = Copies::default();
     let outcome = simulate(scenario, options, sink, control, Some(&mut copies))?;
     let copy = outcome.worst.as_ref().and_then(|worst| copies.before(worst.from));
     Ok((outcome, copy))

@@ -59,81 +59,28 @@ fn worst(waits: impl Iterator<Item = Waits>, tasks: &TaskSet) -> Option<(TaskId,
     waited.reduce(|worst, row| if row.0 > worst.0 { row } else { worst }).map(|row| row.1)
 }
 
-/// Copies that are kept at once. On a machine with 1024 CPUs each may take 100 MB, so there they are fewer. Where one is missing, the one
-/// before it serves, from which there is more to run again.
-const COPIES_MAX: usize = 6;
-/// CPUs of all copies that are kept at once, where these are more than two.
-const CPUS_MAX: usize = 512;
-
 /// The copies of a run that are kept while it goes on, each with the first instant that it has not come to.
-pub(super) struct Copies {
-    kept: Vec<(Instant, Simulation)>,
-    max: usize,
-}
+#[derive(Default)]
+pub(super) struct Copies(Vec<(Instant, Simulation)>);
 
 impl Copies {
-    /// Of a run on a machine with so many CPUs.
-    pub(super) fn new(cpus: usize) -> Copies {
-        Copies { kept: Vec::new(), max: (CPUS_MAX / cpus.max(1)).clamp(2, COPIES_MAX) }
-    }
     /// Takes one more copy, and lets go of those that no wait so far could need.
     pub(super) fn take(&mut self, simulation: &Simulation, stats: &RunStats, tasks: &TaskSet) {
         let worst = worst(stats.waits(), tasks).map(|row| row.1.from);
         let mut needed: Vec<Instant> = stats.waits().filter_map(|row| row.waits_since).chain(worst).collect();
         needed.sort_unstable();
-        let ends: Vec<Instant> = self.kept.iter().skip(1).map(|copy| copy.0).collect();
+        let ends: Vec<Instant> = self.0.iter().skip(1).map(|copy| copy.0).collect();
         let mut ends = ends.into_iter();
         // A copy serves what begins after it and before the next one.
-        self.kept.retain(|(from, _)| {
+        self.0.retain(|(from, _)| {
             let until = ends.next().unwrap_or(Instant::MAX);
             needed.get(needed.partition_point(|need| need < from)).is_some_and(|need| *need < until)
         });
         let begins = if simulation.counts().events() == 0 { Instant::ZERO } else { simulation.now() + Ns(1) };
-        self.kept.push((begins, simulation.clone()));
-        if self.kept.len() > self.max {
-            let between = |place: &usize| self.kept[place + 1].0.since(self.kept[place - 1].0);
-            if let Some(place) = (1..self.kept.len() - 1).min_by_key(between) {
-                self.kept.remove(place);
-            }
-        }
+        self.0.push((begins, simulation.clone()));
     }
     /// The last copy from before an instant.
     pub(super) fn before(self, at: Instant) -> Option<Simulation> {
-        self.kept.into_iter().rev().find(|copy| copy.0 <= at).map(|copy| copy.1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fairground_model::NullSink;
-    use fairground_scenario::{Overrides, Scenario};
-    use std::path::Path;
-
-    /// Twelve hogs on a CPU wait at any time, each since another instant.
-    #[test]
-    fn few_copies_are_kept_and_one_lies_before_every_wait() {
-        let text = "duration = \"1s\"\n[machine]\npreset = \"smp-1\"\n[profile]\nkernel = \"v6.12\"\n[[workload]]\n\
-                    tasks = [{ name = \"a\", hog = true, count = 12 }]\n";
-        let scenario = Scenario::parse("t.toml", text, Path::new(""), &Overrides::default()).unwrap();
-        let setup = scenario.setup().unwrap();
-        let tasks = setup.tasks.clone();
-        let mut simulation = Simulation::new(setup).unwrap();
-        let (mut stats, mut copies) = (RunStats::new(Instant::ZERO, 1), Copies::new(1));
-        simulation.introduce(&mut stats);
-        let mut most = 0;
-        for ms in 0..100 {
-            simulation.run_until(Instant::from_ns(ms * 1_000_000), &mut stats).unwrap();
-            copies.take(&simulation, &stats, &tasks);
-            most = most.max(copies.kept.len());
-            for row in stats.waits().filter_map(|row| row.waits_since) {
-                assert!(copies.kept.iter().any(|copy| copy.0 <= row), "at {ms} ms");
-            }
-        }
-        assert_eq!(most, COPIES_MAX);
-        let mut copy = copies.before(Instant::from_ns(50_000_000)).unwrap();
-        copy.run(&mut NullSink).unwrap();
-        simulation.run(&mut NullSink).unwrap();
-        assert_eq!(copy.digest(), simulation.digest());
+        self.0.into_iter().rev().find(|copy| copy.0 <= at).map(|copy| copy.1)
     }
 }
