@@ -8,6 +8,7 @@ mod callgrind;
 mod digests;
 mod dist;
 mod fidelity;
+mod fuzz;
 mod instructions;
 mod kernel_sources;
 mod licences;
@@ -46,6 +47,7 @@ const TOOLS: &[Tool] = &[
     ("python", "builds the Python package, installs it into an environment in target/ and tests it there", python::run),
     ("record", "boots a stock kernel in an emulator, runs experiments and writes a recorded set; --help says how", record::run),
     ("kernel-sources", "fetches kernel trees for the tests of the core in C: all series, or those named", kernel_sources::run),
+    ("fuzz", "runs the command over inputs that are nearly right: [--mutants N] [--seed N] [KIND]...", fuzz::run),
     ("ci", "everything that a change must pass, or the step of it that is named", steps::ci),
     ("nightly", "the slow things: ignored tests in release, full reproductions, long random runs, benches", steps::nightly),
 ];

@@ -2,7 +2,7 @@
 //!
 //! Every step is a command that a developer can type. The names and times of the steps go to stderr.
 
-use crate::{book, digests, dist, fidelity, instructions, kernel_sources, licences, python, record, reproduce, tidy};
+use crate::{book, digests, dist, fidelity, fuzz, instructions, kernel_sources, licences, python, record, reproduce, tidy};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -95,6 +95,14 @@ const NIGHTLY: &[Step] = &[
         Act::Cargo(
             &["run", "--release", "--quiet", "--package", "fairground_exam", "--", "compare", "--seeds", "1001..1020", "--check"],
             &[],
+        ),
+    ),
+    ("mutated inputs", Act::Tool(fuzz::nightly)),
+    (
+        "a sweep that is disturbed",
+        Act::Cargo(
+            &["test", "--release", "--package", "fairground_cli", "--test", "cli", "--", "chaos::", "--nocapture"],
+            &[("FAIRGROUND_CHAOS", "200")],
         ),
     ),
     ("slow tests", Act::Cargo(&["test", "--release", "--workspace", "--", "--ignored"], &[])),

@@ -3,14 +3,15 @@
 use crate::run::{RunOutcome, run_document};
 use fairground_machine::Machine;
 use fairground_metrics::{Metric, RunStats};
-use fairground_model::Sink;
 use fairground_recordings::{System, profile_of_release};
 use fairground_report::run::metrics_json;
 use fairground_report::units::format_metric;
 use fairground_report::{Cell, Document, Table, columns};
-use fairground_scenario::{Error, Overrides, Parts, Scenario, Source, Workload, trace_file::TraceFile};
+use fairground_scenario::trace_file::{Survey, TraceFile};
+use fairground_scenario::{Error, Overrides, Parts, Scenario, Source, Workload};
 use fairground_sched::profile::Profile;
 use fairground_stdx::{Instant, Ns};
+use fairground_workload::replay::Making;
 use serde_json::json;
 use std::path::Path;
 
@@ -22,7 +23,7 @@ const LONGEST_FACTOR: u64 = 16;
 pub struct Replay {
     /// What is run.
     pub scenario: Scenario,
-    /// The recording.
+    /// The recording, without its events.
     pub trace: TraceFile,
     /// The numbers of the recording itself.
     pub recorded: Vec<Metric>,
@@ -32,14 +33,14 @@ impl Replay {
     /// Reads a trace and makes tasks of it. Where no flag says otherwise, machine and kernel are those of the
     /// recording, as far as it tells them. `strict` turns warnings about the recording into an error.
     pub fn load(path: &Path, overrides: &Overrides, strict: bool) -> Result<Replay, Error> {
-        Replay::of(TraceFile::load(path)?, overrides, strict, true)
+        Replay::of(&Survey::of(path, true)?, overrides, strict)
     }
     /// The same with a gap that is longer than all the rest of the recording; else such a recording is cut there.
     pub fn load_across_gaps(path: &Path, overrides: &Overrides, strict: bool) -> Result<Replay, Error> {
-        Replay::of(TraceFile::load(path)?, overrides, strict, false)
+        Replay::of(&Survey::of(path, false)?, overrides, strict)
     }
-    fn of(mut trace: TraceFile, overrides: &Overrides, strict: bool, is_cut: bool) -> Result<Replay, Error> {
-        let cut = if is_cut { trace.cut_at_gap() } else { None };
+    fn of(survey: &Survey, overrides: &Overrides, strict: bool) -> Result<Replay, Error> {
+        let trace = survey.file.clone();
         if strict && !trace.trace.stats.is_clean() {
             let warnings: Vec<String> = trace.trace.stats.warnings().map(ToString::to_string).collect();
             return Err(Error::one(
@@ -49,7 +50,7 @@ impl Replay {
             ));
         }
         let mut notes = trace.notes();
-        notes.extend(cut);
+        notes.extend(survey.said.clone());
         if let Some(changes) = trace.trace.stats.kinds.get("cpu_frequency") {
             notes.push(format!("{changes} recorded changes of frequency are not used: a burst is so much work as it took time"));
         }
@@ -63,7 +64,9 @@ impl Replay {
         let profile = if overrides.profile.is_some() { None } else { Some(profile_of(system.as_ref(), &trace, &mut notes)?) };
         let source = Source { name: trace.path.display().to_string(), text: String::new() };
         let mut parts = Parts::new(source, machine, overrides)?;
-        let workload = Workload::replay(&trace, parts.nr_cpus());
+        let (mut making, mut stats) = (Making::default(), stats_of(&trace));
+        survey.read_into(&mut (&mut making, &mut stats))?;
+        let workload = Workload::replayed(&trace, making.finish(parts.nr_cpus()));
         let length = workload.duration.unwrap_or_default();
         let duration = Ns(length.0.saturating_mul(LONGEST_FACTOR).saturating_add(1_000_000_000).min(Instant::MAX.ns()));
         parts.title = Some(format!("replay of {}", trace.name));
@@ -72,7 +75,7 @@ impl Replay {
         parts.workloads = vec![workload];
         parts.notes.splice(0..0, notes);
         let scenario = parts.build()?;
-        let recorded = recorded_metrics(&trace);
+        let recorded = stats.finish(trace.trace.stats.last_at).metrics();
         Ok(Replay { scenario, trace, recorded })
     }
     /// The document of `replay --json`.
@@ -127,12 +130,8 @@ pub fn profile_of(system: Option<&System>, trace: &TraceFile, notes: &mut Vec<St
     Profile::parse(Profile::DEFAULT).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))
 }
 
-fn recorded_metrics(trace: &TraceFile) -> Vec<Metric> {
+/// For the numbers of the recording itself, which has not been read yet.
+fn stats_of(trace: &TraceFile) -> RunStats {
     let cpus = usize::try_from(trace.trace.stats.nr_cpus()).unwrap_or(0);
-    let mut stats = RunStats::new(trace.trace.stats.first_at, cpus);
-    for (task, info) in trace.trace.tasks.iter_enumerated() {
-        stats.task(task, info);
-    }
-    trace.trace.events.iter().for_each(|(at, cpu, event)| stats.record(*at, *cpu, event));
-    stats.finish(trace.trace.stats.last_at).metrics()
+    RunStats::new(trace.trace.stats.first_at, cpus)
 }

@@ -9,7 +9,7 @@ use super::text::printable;
 use super::trace::{TraceCase, TraceOptions};
 use super::{AdviseOptions, subject};
 use fairground_model::CpuMax;
-use fairground_scenario::text_file::{is_stdin, name_of, read_text};
+use fairground_scenario::text_file::{is_stdin, name_of, read_log};
 use fairground_scenario::{Error, Overrides, Scenario, inputs, trace_file};
 use fairground_stdx::{Ns, units::parse_ns};
 use fairground_workload::replay::Loop;
@@ -120,10 +120,10 @@ impl Inputs {
         }
         let head = head_of(path)?;
         let part = match sources::source_of(&head) {
-            Some(source) => source.read(&name, &read_text(path)?)?,
+            Some(source) => source.read(&name, &read_log(path)?)?,
             None if trace_file::is_trace(path) => return set(&mut self.trace, path.to_path_buf(), &name),
             None => match &options.log_format {
-                Some(format) => sources::access_log(&name, &read_text(path)?, format)?,
+                Some(format) => sources::access_log(&name, &read_log(path)?, format)?,
                 None => return Err(sources::foreign(&name, &head)),
             },
         };

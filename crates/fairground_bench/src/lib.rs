@@ -163,7 +163,7 @@ fn machine(preset: &str, hz: u32, prices: &str) -> Machine {
 
 fn hogs(n: usize) -> TaskSet {
     let mut set = TaskSet::default();
-    let program = set.programs.push(Program { code: vec![Instr::Run { work: Ns(u64::MAX), mode: Mode::User }] });
+    let program = set.programs.push(Program::from(vec![Instr::Run { work: Ns(u64::MAX), mode: Mode::User }]));
     for row in 0..n {
         set.tasks.push(TaskSpec::new(format!("hog{row}"), program));
     }
@@ -201,7 +201,7 @@ fn limited(mut set: TaskSet, quota: Ns) -> TaskSet {
 fn sleepers(n: usize) -> TaskSet {
     let mut set = TaskSet::default();
     let work = Instr::RunBetween { low: Ns::from_us(50), high: Ns::from_us(150), mode: Mode::User };
-    let program = set.programs.push(Program { code: vec![work, Instr::Sleep { time: Ns::from_us(100) }, Instr::Jump { to: 0 }] });
+    let program = set.programs.push(Program::from(vec![work, Instr::Sleep { time: Ns::from_us(100) }, Instr::Jump { to: 0 }]));
     for row in 0..n {
         let mut task = TaskSpec::new(format!("sleeper{row}"), program);
         task.timer_slack = Ns(1);
@@ -221,7 +221,7 @@ fn press(n: usize) -> TaskSet {
         Instr::SleepUntil { reg },
         Instr::Jump { to: 1 },
     ];
-    let program = set.programs.push(Program { code });
+    let program = set.programs.push(Program::from(code));
     for row in 0..n {
         set.tasks.push(TaskSpec::new(format!("press{row}"), program));
     }
@@ -250,7 +250,7 @@ fn ping_pong(pairs: usize) -> TaskSet {
             let read = Instr::Read { pipe: back, into: 0 };
             let mut code = if side == 0 { vec![write, read] } else { vec![read, write] };
             code.push(Instr::Jump { to: 0 });
-            let program = set.programs.push(Program { code });
+            let program = set.programs.push(Program::from(code));
             let mut task = TaskSpec::new(format!("pipe{pair}-{side}"), program);
             task.mm = set.tasks.len() as u32;
             set.tasks.push(task);

@@ -6,6 +6,7 @@ use crate::style::{Color, StyleFlags};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use fairground::output::is_stdout;
+use fairground_report::outside;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -25,7 +26,7 @@ pub(crate) struct Cli {
 /// Reads the command line of this process; prints help and errors, and ends it then.
 pub(crate) fn parse() -> Cli {
     let color = Color::asked(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned())).of_clap();
-    let matches = command().color(color).get_matches();
+    let matches = command().color(color).try_get_matches().unwrap_or_else(|error| refuse(error, color));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     if outputs(&matches).any(|path| is_stdout(Path::new(path))) {
         if cli.style.json {
@@ -35,6 +36,20 @@ pub(crate) fn parse() -> Cli {
         show::give_stdout_to_file();
     }
     cli
+}
+
+/// Ends the process with clap's error, which quotes arguments: where one of them would steer a terminal or breaks the line, with that
+/// about the same arguments with escapes.
+fn refuse(error: clap::Error, color: clap::ColorChoice) -> ! {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if words.iter().all(|word| *outside::shown(word) == **word) {
+        error.exit();
+    }
+    let harmless = words.iter().map(|word| outside::shown(word).into_owned());
+    match command().color(color).try_get_matches_from(harmless) {
+        Err(error) => error.exit(),
+        Ok(_) => command().color(color).error(error.kind(), "an argument has letters that steer a terminal").exit(),
+    }
 }
 
 /// The output files of whatever command was given.
@@ -86,6 +101,7 @@ fn groups() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::any::TypeId;
     use std::collections::BTreeSet;
 
     /// The words of an example, as a shell takes them apart.
@@ -140,5 +156,25 @@ mod tests {
         let text = command().term_width(80).render_help().to_string();
         let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(wide.is_empty(), "{wide:#?}");
+    }
+
+    #[test]
+    fn every_option_that_is_a_number_says_what_it_expects() {
+        let mut command = command();
+        command.build();
+        let numbers = [TypeId::of::<u16>(), TypeId::of::<u32>(), TypeId::of::<u64>(), TypeId::of::<usize>(), TypeId::of::<f64>()];
+        let mut seen = 0;
+        for one in command.get_subcommands() {
+            for option in one.get_opts().filter(|option| numbers.iter().any(|id| option.get_value_parser().type_id() == *id)) {
+                let Some(long) = option.get_long() else { continue };
+                for value in ["-1", "x", "1e99", "1.5.2", "99999999999999999999999"] {
+                    let typed = ["fairground", one.get_name(), &format!("--{long}"), value];
+                    let Err(error) = super::command().try_get_matches_from(typed) else { panic!("{typed:?} is taken") };
+                    assert!(error.to_string().contains(": expected a "), "{typed:?}: {error}");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen >= 50, "{seen}");
     }
 }

@@ -5,10 +5,27 @@ use fairground::input::RunInput;
 use fairground::interval::{self, Interval};
 use fairground::perf_sched::{Filter, ReadyMark, Source};
 use fairground_scenario::{Error, Overrides};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// Seeds are whole numbers of TOML as well.
 const MAX_SEED: u64 = i64::MAX as u64;
+
+/// More threads than any host has CPUs are a mistake.
+pub(crate) const THREADS_MAX: usize = 4096;
+
+/// Reads a whole number within a range: the parser of every option that is one, so that all of them say what they expect.
+pub(crate) fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: FromStr + PartialOrd + Display + Clone,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("expected a whole number from {} to {}", range.start(), range.end()))
+    }
+}
 
 /// The two sides of a comparison.
 #[derive(Args, Clone, Debug)]
@@ -85,7 +102,7 @@ pub(crate) struct ScenarioFlags {
     #[arg(long, value_name = "CPUS=CAPACITY,...")]
     capacities: Option<String>,
     /// Seed of all random streams
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
+    #[arg(long, value_name = "N", value_parser = whole(0..=MAX_SEED))]
     seed: Option<u64>,
     /// How long is simulated, with its unit: 10s
     #[arg(long, value_name = "TIME")]

@@ -2,12 +2,13 @@
 //! results are marked and shown. What has not ended within a second is ended; its unfinished files end in `.partial` at any time, and
 //! finished runs stand in the journal. A second signal ends at once.
 
+use crate::progress;
 use crate::show::tell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Exit code of an interrupted command.
-pub(crate) const EXIT_INTERRUPTED: u8 = 130;
+const EXIT_INTERRUPTED: u8 = 130;
 /// So long a command may go on to show what it has: a second, less what a busy machine takes to end a process.
 const PATIENCE: Duration = Duration::from_millis(700);
 
@@ -21,7 +22,7 @@ pub(crate) fn flag() -> &'static AtomicBool {
         }
         std::thread::spawn(|| {
             std::thread::sleep(PATIENCE);
-            tell!("interrupted: nothing is shown of what was not ready; unfinished files end in .partial");
+            tell!("interrupted {}: nothing is shown of what was not ready; unfinished files end in .partial", progress::done());
             end();
         });
     };
@@ -29,6 +30,12 @@ pub(crate) fn flag() -> &'static AtomicBool {
         tell!("warning: Ctrl-C will not leave marked output: {error}");
     }
     &STOP
+}
+
+/// Says what was done until Ctrl-C, in the unit of the command, and what that is good for; gives the exit code.
+pub(crate) fn told(what_for: &str) -> u8 {
+    tell!("interrupted {}: {what_for}", progress::done());
+    EXIT_INTERRUPTED
 }
 
 fn end() -> ! {

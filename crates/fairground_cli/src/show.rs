@@ -4,7 +4,7 @@ use crate::style::{self, layout};
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use fairground::output::is_stdout;
-use fairground_report::outside::{shown_lines, shown_text};
+use fairground_report::outside::{shown, shown_lines, shown_text};
 use fairground_report::{Document, Table, paragraph};
 use fairground_scenario::error::{Mistake, Mistakes};
 use fairground_scenario::{Error, FileMistakes, guard};
@@ -157,7 +157,7 @@ pub(crate) fn written(path: &Path) {
 pub(crate) fn error(error: &Error, json: bool) -> ExitCode {
     match error {
         Error::Input(files) => files.iter().for_each(show_mistakes),
-        Error::World { .. } => tell!("error: {}", shown_lines(&error.to_string())),
+        Error::World { .. } => tell!("error: {}", shown(&error.to_string())),
         Error::Broken(broken) => stderr(format_args!("{broken}")),
     }
     if json {
@@ -184,7 +184,7 @@ const LONGEST_DRAWN: usize = 4096;
 fn show_mistakes(file: &FileMistakes) {
     // anstream takes the colours out where stderr is no terminal.
     let _ = write!(anstream::stderr(), "{}", drawn(file, &Renderer::styled()));
-    tell!("{}: {} (fairground {})", shown_lines(&file.name), file.count(), guard::VERSION);
+    tell!("{}: {} (fairground {})", shown(&file.name), file.count(), guard::VERSION);
 }
 
 /// Lines as they are drawn. The renderer shows control characters of ASCII and marks of writing direction as pictures of them.
@@ -206,18 +206,18 @@ fn drawn(file: &FileMistakes, renderer: &Renderer) -> String {
 fn group<'a>(file: &'a FileMistakes, mistake: &'a Mistake) -> Group<'a> {
     let span = mistake.span.clone().filter(|span| !file.text.is_empty() && file.text.get(span.clone()).is_some());
     let lines = span.as_ref().map(|span| lines_of(&file.text, span)).filter(|lines| lines.len() <= LONGEST_DRAWN);
-    let (message, hint) = (shown_lines(&mistake.message), Level::HELP.message(shown_lines(&mistake.hint)));
+    let (message, hint) = (shown(&mistake.message), Level::HELP.message(shown(&mistake.hint)));
     match (span, lines) {
         (Some(span), Some(lines)) => {
             let snippet = Snippet::source(drawable(&file.text[lines.clone()]))
-                .path(shown_lines(&file.name))
+                .path(shown(&file.name))
                 .line_start(Mistakes::line_of(&file.text, lines.start))
                 .annotation(AnnotationKind::Primary.span(span.start - lines.start..span.end - lines.start));
             Level::ERROR.primary_title(message).element(snippet).element(hint)
         }
         (span, _) => {
             let place = span.map_or_else(|| file.name.clone(), |span| file.place(span.start));
-            Level::ERROR.primary_title(format!("{}: {message}", shown_lines(&place))).element(hint)
+            Level::ERROR.primary_title(format!("{}: {message}", shown(&place))).element(hint)
         }
     }
 }

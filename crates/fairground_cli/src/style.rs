@@ -1,5 +1,6 @@
 //! How this process prints: form, width, rows and colour. Set once, from the flags.
 
+use crate::flags::whole;
 use clap::{Args, ValueEnum};
 use fairground_report::Layout;
 use fairground_report::table::ROWS;
@@ -27,7 +28,7 @@ pub(crate) struct StyleFlags {
     #[arg(long, global = true)]
     markdown: bool,
     /// Columns of text; else those of the terminal or of COLUMNS, and 100 in a pipe or file
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(i64::from(NARROWEST)..=1000))]
+    #[arg(long, global = true, value_name = "N", value_parser = whole(NARROWEST..=1000))]
     width: Option<u16>,
     /// Whether errors and help have colours; NO_COLOR, CLICOLOR and CLICOLOR_FORCE are honoured
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]

@@ -30,7 +30,7 @@ impl Kept {
             (&Kept::Nice(nice), Instr::SetNice { .. }) => Instr::SetNice { nice },
             (&Kept::Policy(policy), Instr::SetPolicy { .. }) => Instr::SetPolicy { policy },
             (&Kept::Slice(slice), Instr::SetSlice { .. }) => Instr::SetSlice { slice },
-            (&Kept::Affinity(cpus), Instr::SetAffinity { .. }) => Instr::SetAffinity { cpus },
+            (&Kept::Affinity(cpus), Instr::SetAffinity { .. }) => Instr::SetAffinity { cpus: Box::new(cpus) },
             (&Kept::Slack(slack), Instr::SetTimerSlack { .. }) => Instr::SetTimerSlack { slack },
             _ => return None,
         })

@@ -5,6 +5,7 @@ use crate::program::Instr;
 use crate::socket::SockSpec;
 use crate::task_set::{Change, TaskGroupSpec, TaskSet};
 use fairground_stdx::{Id, IndexVec, LockId, MarkerId, PartId, PipeId, PoolId, ProgramId, SockId, TaskId, TgId, WordId};
+use std::collections::BTreeMap;
 
 impl TaskSet {
     /// Appends the groups, tasks, pipes, sockets, words, pools, locks, markers, parts and changes of `other`, renumbered; `other` has no
@@ -40,9 +41,17 @@ impl TaskSet {
                 known.unwrap_or_else(|| self.parts.push(name.clone()))
             })
             .collect();
+        // The first set that is appended keeps its numbers, and so its programs, which may be long.
+        let offsets = [tasks, pipes, socks, words, locks, pools];
+        let is_same = |(row, known): (usize, usize)| row == known;
+        let keeps_numbers = offsets.iter().all(|&offset| offset == 0)
+            && groups.iter_enumerated().all(|(row, known)| row == *known)
+            && markers.iter().map(|known| known.index()).enumerate().all(is_same)
+            && parts.iter().map(|known| known.index()).enumerate().all(is_same);
         for program in other.programs.iter() {
             let mut program = program.clone();
-            for instr in &mut program.code {
+            let moved = if keeps_numbers { [].iter_mut() } else { program.code.iter_mut() };
+            for instr in moved {
                 if let Some(word) = instr.word_mut() {
                     word.first = WordId::new(word.first.get() + words);
                 }
@@ -123,8 +132,13 @@ impl TaskSet {
     /// where each is now.
     fn append_groups(&mut self, groups: &IndexVec<TgId, TaskGroupSpec>) -> IndexVec<TgId, TgId> {
         let mut rows = IndexVec::new();
+        let mut ids: BTreeMap<String, TgId> = BTreeMap::new();
+        // Of equal names the first counts.
+        for (id, group) in self.groups.iter_enumerated() {
+            ids.entry(group.name.clone()).or_insert(id);
+        }
         for group in groups.iter() {
-            let known = self.groups.iter_enumerated().find(|row| row.1.name == group.name).map(|row| row.0);
+            let known = ids.get(&group.name).copied();
             let parent = group.parent.map(|parent| rows[parent]);
             if let Some(known) = known.filter(|&known| self.groups[known].limit == CpuMax::UNLIMITED) {
                 self.groups[known].limit = group.limit;
@@ -132,7 +146,11 @@ impl TaskSet {
             if let Some(known) = known {
                 self.groups[known].clamp = group.clamp.with(self.groups[known].clamp);
             }
-            rows.push(known.unwrap_or_else(|| self.groups.push(TaskGroupSpec { parent, ..group.clone() })));
+            rows.push(known.unwrap_or_else(|| {
+                let id = self.groups.push(TaskGroupSpec { parent, ..group.clone() });
+                ids.insert(group.name.clone(), id);
+                id
+            }));
         }
         rows
     }

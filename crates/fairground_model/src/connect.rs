@@ -35,7 +35,7 @@ impl TaskSet {
         if !self.sends_packets() || !self.ksoftirqd.is_empty() {
             return;
         }
-        let program = self.programs.push(Program { code: vec![Instr::ServeSoftirqs, Instr::Jump { to: 0 }] });
+        let program = self.programs.push(Program::from(vec![Instr::ServeSoftirqs, Instr::Jump { to: 0 }]));
         let mm = self.tasks.iter().map(|task| task.mm + 1).max().unwrap_or(0);
         for cpu in (0..cpus).map(CpuId::from_index) {
             let spec = TaskSpec::new(format!("ksoftirqd/{cpu}"), program);
@@ -63,13 +63,13 @@ mod tests {
     fn connections_stay_connected_when_sets_are_joined() {
         let mut set = TaskSet::default();
         let [client, server] = set.connect(SockKind::Stream);
-        set.programs.push(Program { code: vec![Instr::Send { sock: client, bytes: 1 }, Instr::Recv { sock: server, bytes: 1 }] });
+        set.programs.push(Program::from(vec![Instr::Send { sock: client, bytes: 1 }, Instr::Recv { sock: server, bytes: 1 }]));
         set.append(set.clone());
         let peers: Vec<u32> = set.socks.iter().map(|sock| sock.peer.get()).collect();
         assert_eq!(peers, [1, 0, 3, 2]);
         let second = &set.programs.iter().last().map(|program| program.code.clone());
         let expected = [Instr::Send { sock: SockId::new(2), bytes: 1 }, Instr::Recv { sock: SockId::new(3), bytes: 1 }];
-        assert_eq!(second.as_deref(), Some(&expected[..]));
+        assert_eq!(second.as_deref().map(Vec::as_slice), Some(&expected[..]));
     }
 
     #[test]

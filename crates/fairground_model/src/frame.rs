@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn only_a_program_that_begins_with_a_sleep_until_an_instant_sleeps_as_the_run_begins() {
         let at = Instant::from_ns(7);
-        let begins = |code: Vec<Instr>| Frame::asleep(&Program { code });
+        let begins = |code: Vec<Instr>| Frame::asleep(&Program::from(code));
         let (set, until) = (Instr::Set { reg: 3, at }, Instr::SleepUntil { reg: 3 });
         let (frame, until_when) = begins(vec![set.clone(), until.clone(), Instr::Yield]).unwrap();
         assert_eq!((frame.pc(), until_when), (2, at));
@@ -352,7 +352,7 @@ mod tests {
     }
 
     fn steps(code: Vec<Instr>, nows: &[u64]) -> Vec<Step> {
-        let (program, mut frame) = (Program { code }, Frame::new());
+        let (program, mut frame) = (Program::from(code), Frame::new());
         let mut rng = RngStream::new(1, StreamKind::TaskBehavior, 0);
         let mut words = [7, 8, 9].into_iter().collect();
         let mut next = |&now: &u64| {
@@ -430,7 +430,7 @@ mod tests {
 
     #[test]
     fn a_task_knows_its_number() {
-        let program = Program { code: vec![Instr::Index { into: 2 }, Instr::RunReg { reg: 2, mode: Mode::User }] };
+        let program = Program::from(vec![Instr::Index { into: 2 }, Instr::RunReg { reg: 2, mode: Mode::User }]);
         let mut around = Surroundings {
             now: Instant::ZERO,
             cpu: CpuId::new(1),

@@ -5,6 +5,7 @@
 mod append;
 pub mod balance;
 pub mod cgroup;
+pub mod code;
 mod connect;
 pub mod cost_class;
 mod cpu_max;
@@ -39,6 +40,7 @@ mod util_clamp;
 pub mod version;
 
 pub use balance::{BalanceFinding, BalancePass, BalanceVerdict, Refusal, TaskRefusal, Verdict};
+pub use code::Code;
 pub use cost_class::CostClass;
 pub use cpu_max::{CpuMax, Refused};
 pub use digest::Digest;

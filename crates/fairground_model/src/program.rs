@@ -7,6 +7,7 @@ use fairground_stdx::{
     CpuMask, Distribution, Instant, LockId, MarkerId, Ns, PartId, PipeId, PoolId, SockId, TaskId, TgId, WordId,
 };
 
+use crate::code::Code;
 use crate::lock::LockMode;
 use crate::policy::Policy;
 use crate::util_clamp::UtilClamp;
@@ -222,7 +223,7 @@ pub enum Instr {
     /// contradict each other are refused (EINVAL), and nothing changes.
     SetClamp { clamp: UtilClamp },
     /// Changes its own allowed CPUs.
-    SetAffinity { cpus: CpuMask },
+    SetAffinity { cpus: Box<CpuMask> },
     /// Goes to another CPU cgroup; `None` is the root group.
     SetGroup { group: Option<TgId> },
     /// Changes its own timer slack.
@@ -326,7 +327,13 @@ impl Instr {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Program {
     /// The instructions; jump targets are indices into this list.
-    pub code: Vec<Instr>,
+    pub code: Code,
+}
+
+impl From<Vec<Instr>> for Program {
+    fn from(code: Vec<Instr>) -> Program {
+        Program { code: code.into() }
+    }
 }
 
 impl Program {

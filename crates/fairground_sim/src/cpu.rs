@@ -194,6 +194,8 @@ pub(crate) struct Cpu {
     pub(crate) idle_since: Instant,
     /// Program steps taken at the present instant, to find programs that never let time pass.
     pub(crate) steps_at: (Instant, u32),
+    /// Program steps taken since an instant, to find programs that let hardly any time pass.
+    pub(crate) steps_since: (Instant, u32),
 }
 
 impl Cpu {

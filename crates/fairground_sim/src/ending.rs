@@ -46,7 +46,7 @@ pub struct RunEnd {
 /// A run that cannot go on because of what it was given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stopped {
-    /// A task's program goes round without ever letting time pass.
+    /// A task's program goes round without ever letting time pass, or with less than 10 ns a step.
     NoProgress {
         /// The task's name.
         task: String,
@@ -164,7 +164,9 @@ impl Stopped {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Stopped::NoProgress { .. } => "Let its loop run, sleep or wait for something.",
+            Stopped::NoProgress { .. } => {
+                "Let its loop run, sleep or wait for something, and for microseconds rather than nanoseconds."
+            }
             Stopped::Fault { .. } => "Keep the index within the words of the workload.",
             Stopped::ForkedTwice { .. } => "Give every fork a task of its own.",
             Stopped::Misuse { what, .. } => what.texts().1,
@@ -184,7 +186,11 @@ impl std::fmt::Display for Stopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Stopped::NoProgress { task, at } => {
-                write!(f, "task `{task}` makes no progress at {}: its program repeats without letting time pass", Ns(at.ns()))
+                write!(
+                    f,
+                    "task `{task}` makes no progress at {}: its program repeats without letting time pass, or less than 10 ns a step",
+                    Ns(at.ns())
+                )
             }
             Stopped::Fault { task, at } => {
                 write!(f, "task `{task}` touches a word of memory that does not exist at {}", Ns(at.ns()))

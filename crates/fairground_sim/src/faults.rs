@@ -14,6 +14,7 @@ use crate::task::Want;
 use fairground_machine::Machine;
 use fairground_model::{Instr, MAX_MAPPED_PAGES, Mistakes, Mode, Op, PageSize, PoolSpec, Section, TaskSet};
 use fairground_stdx::{CpuId, Id, IndexVec, Ns, PoolId, TaskId};
+use std::sync::Arc;
 
 /// So much a fault maps that reads memory in a file or shared memory, where its pages are there. A fault that writes maps one page.
 ///
@@ -24,8 +25,8 @@ const FAULT_AROUND_BYTES: u64 = 64 << 10;
 #[derive(Clone, Debug)]
 struct Pool {
     spec: PoolSpec,
-    /// A bit per page of each process that may touch it.
-    mapped: Vec<Vec<u64>>,
+    /// A bit per page of each process that may touch it. What no process has changed since a copy of the run was made is shared with it.
+    mapped: Vec<Arc<Vec<u64>>>,
 }
 
 /// The memory that programs touch.
@@ -94,7 +95,8 @@ impl Pages {
         let pool = |id: PoolId| {
             let (spec, touched) = (set.pools[id].clone(), processes_at(set, id));
             let words = spec.pages().div_ceil(64) as usize;
-            let mapped = spaces.iter().map(|mm| vec![0; if touched.binary_search(mm).is_ok() { words } else { 0 }]).collect();
+            let (all, none) = (Arc::new(vec![0; words]), Arc::new(Vec::new()));
+            let mapped = spaces.iter().map(|mm| if touched.binary_search(mm).is_ok() { &all } else { &none }).cloned().collect();
             Pool { spec, mapped }
         };
         Pages {
@@ -118,7 +120,7 @@ impl Pages {
         let mut count = 0;
         for page in first..(first + around).min(pool.spec.pages()) {
             count += u64::from(!is_mapped(mapped, page));
-            mapped[page as usize / 64] |= 1 << (page % 64);
+            Arc::make_mut(mapped)[page as usize / 64] |= 1 << (page % 64);
         }
         Some((page, count))
     }

@@ -73,6 +73,7 @@ mod memory;
 mod net;
 mod noise;
 mod other_core;
+mod paranoid;
 mod parts;
 mod pipe;
 pub mod queue;

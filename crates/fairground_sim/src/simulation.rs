@@ -69,8 +69,6 @@ enum Round {
 
 /// Steps that a program may take at one instant before it counts as stuck.
 pub(crate) const STEPS_AT_ONE_INSTANT: u32 = 1_000_000;
-/// Events between two complete checks of a paranoid run.
-const PARANOID_EVERY: u64 = 16;
 
 /// A machine with its scheduler and tasks, in mid-run. A clone continues to the same digest.
 #[derive(Clone)]
@@ -115,7 +113,8 @@ pub struct Simulation {
     /// Set when there may be no more to do: all tasks have ended, or the run stopped.
     pub(crate) over: bool,
     end: Instant,
-    paranoid: bool,
+    pub(crate) paranoid: bool,
+    pub(crate) unchecked: u32,
     digest: Digest,
     ended: Option<RunEnd>,
 }
@@ -213,6 +212,7 @@ impl Simulation {
             ticks_in_a_row: false,
             over: false,
             paranoid,
+            unchecked: 0,
             digest: Digest::default(),
             ended: None,
         };
@@ -338,9 +338,7 @@ impl Simulation {
             self.klocks.settle(self.now, &self.sched);
             self.klocks.tell(rec, self.now, cpu);
         }
-        if self.paranoid && self.counts().events().is_multiple_of(PARANOID_EVERY) {
-            self.check();
-        }
+        self.check_again_and_again();
     }
 
     /// Chooses how ticks and switches go until something scripted happens: in the core the short way, where no other core has a part in
@@ -397,12 +395,6 @@ impl Simulation {
         }
         self.ended = Some(RunEnd { at, ending });
         Round::Over
-    }
-
-    /// Every invariant of the core; a broken one is our bug and stops the program.
-    fn check(&self) {
-        let held = self.sched.check();
-        assert!(held.is_ok(), "invariant: at {} after {} events: {:?}", self.now.ns(), self.counts().events(), held.err());
     }
 
     /// From now on an overlay of the profile holds too: for the question what it would have done from this state.
@@ -492,5 +484,6 @@ fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
         idle_time: Ns::ZERO,
         idle_since: Instant::ZERO,
         steps_at: (Instant::ZERO, 0),
+        steps_since: (Instant::ZERO, 0),
     }
 }

@@ -1,6 +1,6 @@
 //! What a task wants next, carried out.
 
-use crate::cpu::{AfterWake, Then};
+use crate::cpu::{AfterWake, Cpu, Then};
 use crate::ending::{Misuse, Stopped};
 use crate::kernel::Next;
 use crate::other_core::Entry;
@@ -9,6 +9,12 @@ use crate::task::{GaveWay, Want};
 use fairground_model::{Change, Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
 use fairground_sched::{Refused, UserReturn, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+
+/// Steps of a CPU between two looks at the time that they took.
+const STEPS_LOOKED_AT: u32 = 1 << 21;
+/// The least time of a step on average. A system call takes ten times as long on any CPU, so only programs in units of nanoseconds come
+/// below it, on a machine without prices or with work that is always late: 100 s of them would take hours.
+const STEP_MIN: Ns = Ns(10);
 
 impl Simulation {
     /// Asks the current task's program what it wants, and begins to do it. Measurements on the way take no time.
@@ -174,14 +180,20 @@ impl Simulation {
         self.stop(Stopped::NotAdmitted { task: self.tasks[task].info.name.clone(), why, at: self.now })
     }
 
-    /// Whether the programs of `cpu` have taken very many steps without letting time pass.
+    /// Whether the programs of `cpu` have taken very many steps without letting time pass, or with hardly any time.
     fn goes_in_circles(&mut self, cpu: CpuId) -> bool {
-        let (at, steps) = &mut self.cpus[cpu].steps_at;
+        let Cpu { steps_at: (at, steps), steps_since: (since, all), .. } = &mut self.cpus[cpu];
         if *at != self.now {
             (*at, *steps) = (self.now, 0);
         }
         *steps += 1;
-        *steps > STEPS_AT_ONE_INSTANT
+        *all += 1;
+        let mut is_crowded = false;
+        if *all == STEPS_LOOKED_AT {
+            is_crowded = self.now.since(*since) < Ns(STEP_MIN.0 * u64::from(STEPS_LOOKED_AT));
+            (*since, *all) = (self.now, 0);
+        }
+        is_crowded || *steps > STEPS_AT_ONE_INSTANT
     }
 
     fn want(&mut self, cpu: CpuId, task: TaskId, want: Want, mode: Mode) -> Next {

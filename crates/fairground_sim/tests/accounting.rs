@@ -194,6 +194,15 @@ fn a_program_that_never_lets_time_pass_stops_the_run() {
     assert_eq!(stuck(vec![Instr::Yield, work(10 * US), jump]), Ok(Flow::Done));
 }
 
+/// Steps of nanoseconds let time pass, but a run over seconds of them would take hours.
+#[test]
+fn programs_that_let_hardly_any_time_pass_stop_the_run() {
+    let jump = Instr::Jump { to: 0 };
+    let steps_of = |ns| vec![work(ns), Instr::Sleep { time: Ns(ns) }, jump.clone()];
+    assert!(matches!(stuck(steps_of(1)), Err(Stopped::NoProgress { task, at }) if task == "stuck" && at.ns() < 21 * MS));
+    assert_eq!(stuck(steps_of(100)), Ok(Flow::Done));
+}
+
 /// The message names the task, so that its author can find the loop.
 #[test]
 fn the_message_says_who_and_when() {

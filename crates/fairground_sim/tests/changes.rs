@@ -228,9 +228,9 @@ fn a_task_sets_its_own_affinity() {
     let mut set = TaskSet::default();
     let code = vec![
         work(MS),
-        Instr::SetAffinity { cpus: CpuMask::only(cpu(2)) },
+        Instr::SetAffinity { cpus: Box::new(CpuMask::only(cpu(2))) },
         work(MS),
-        Instr::SetAffinity { cpus: CpuMask::only(cpu(0)) },
+        Instr::SetAffinity { cpus: Box::new(CpuMask::only(cpu(0))) },
         work(MS),
     ];
     let nomad = set.task("nomad", code);

@@ -11,7 +11,7 @@ use fairground_stdx::{CpuId, Instant, Ns, RngStream, StreamKind};
 
 fn hogs(nices: &[i8]) -> TaskSet {
     let mut set = TaskSet::default();
-    let program = set.programs.push(Program { code: vec![Instr::Run { work: Ns(u64::MAX), mode: Mode::User }] });
+    let program = set.programs.push(Program::from(vec![Instr::Run { work: Ns(u64::MAX), mode: Mode::User }]));
     for &nice in nices {
         let mut task = TaskSpec::new("hog", program);
         task.nice = nice;

@@ -18,7 +18,7 @@ fn tasks(habits: &[(i8, u64, u64)]) -> TaskSet {
     for &(nice, run, sleep) in habits {
         let run = Instr::Run { work: Ns(if sleep == 0 { u64::MAX } else { run }), mode: Mode::User };
         let code = vec![run, Instr::Sleep { time: Ns(sleep) }, Instr::Jump { to: 0 }];
-        let mut task = TaskSpec::new("task", set.programs.push(Program { code }));
+        let mut task = TaskSpec::new("task", set.programs.push(Program::from(code)));
         (task.nice, task.timer_slack) = (nice, Ns::ZERO);
         set.tasks.push(task);
     }

@@ -9,7 +9,7 @@ const ENDLESS_PIECE: Ns = Ns::from_secs(1000);
 
 /// A program that computes for ever.
 pub(crate) fn endless() -> Program {
-    Program { code: vec![Instr::Run { work: ENDLESS_PIECE, mode: Mode::User }, Instr::Jump { to: 0 }] }
+    Program::from(vec![Instr::Run { work: ENDLESS_PIECE, mode: Mode::User }, Instr::Jump { to: 0 }])
 }
 
 /// Declares a marker, or finds the one of that name.

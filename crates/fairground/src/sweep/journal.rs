@@ -13,6 +13,9 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+/// The first line is no longer.
+const HEAD: u64 = 1 << 16;
+
 /// Finished runs by scenario digest.
 pub(super) type Finished = BTreeMap<String, Outcome>;
 
@@ -49,10 +52,15 @@ impl Journal {
             }
             Err(TryLockError::Error(cause)) => return Err(failed("lock")(cause)),
         }
+        // Another file may be of any size: its head says what it is.
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed("read"))?;
-        let text = String::from_utf8_lossy(&bytes);
-        match text.lines().next().map(sweep_of_header) {
+        (&mut file).take(HEAD).read_to_end(&mut bytes).map_err(failed("read"))?;
+        // A disk that was full may have cut the first line short.
+        if header(sweep).as_bytes().starts_with(&bytes) {
+            file.set_len(0).map_err(failed("write"))?;
+            bytes.clear();
+        }
+        match String::from_utf8_lossy(&bytes).lines().next().map(sweep_of_header) {
             None => {}
             Some(Some(of)) if of == sweep => {}
             Some(Some(of)) => {
@@ -65,6 +73,8 @@ impl Journal {
         if fresh {
             file.set_len(0).map_err(failed("write"))?;
         }
+        file.read_to_end(&mut bytes).map_err(failed("read"))?;
+        let text = String::from_utf8_lossy(&bytes);
         let mut journal = Journal { path: path.to_path_buf(), file: Mutex::new(file), foreign: 0, damaged: 0 };
         if fresh || text.is_empty() {
             journal.write(&header(sweep))?;

@@ -1,10 +1,10 @@
 //! `fairground advise`.
 
 use super::Example;
-use crate::flags::ScenarioFlags;
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
-use crate::show::{self, tell};
+use crate::flags::{ScenarioFlags, whole};
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
+use crate::show;
 use fairground::output::{ResultFiles, ResultKind};
 use fairground_advise::counters::Counters;
 use fairground_advise::{
@@ -55,23 +55,23 @@ pub(crate) struct Args {
     #[arg(long = "goal", value_name = "GOAL")]
     goals: Vec<String>,
     /// Runs, one per seed, that the answer rests on; if left out, as many as make it narrow, 49 to 799
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(10..=10_000))]
+    #[arg(long, value_name = "N", value_parser = whole(10_u64..=10_000))]
     seeds: Option<u64>,
     /// Proves with so many percent that at most 5 of 100 runs miss the goal: a larger limit, and more runs. If left out, the next
     /// run meets it with 95 of 100
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u64).range(50..=99))]
+    #[arg(long, value_name = "PERCENT", value_parser = whole(50_u64..=99))]
     confidence: Option<u64>,
     /// Runs the answer, and the largest limit that is not enough, once more with so many fresh seeds
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0_u64..=100_000))]
     check: u64,
     /// Of counters: most runs of services that are fitted to them
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = whole(100_u64..=10_000_000))]
     fit_runs: u64,
     /// Of a log: threads that serve the requests; of counters, if they are known
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = INPUT)]
+    #[arg(long, value_name = "N", value_parser = whole(1_u32..=1024), help_heading = INPUT)]
     workers: Option<u32>,
     /// Of a log or of counters: CPUs that the service may use; 8 if left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = INPUT)]
+    #[arg(long, value_name = "N", value_parser = whole(1_u32..=1000), help_heading = INPUT)]
     cpus: Option<u32>,
     /// The present limit: CPUs (2), millicores (2000m), percent of a CPU (200%), max, or as in cpu.max ("200000 100000"); that of a scenario is replaced
     #[arg(long, value_name = "LIMIT")]
@@ -132,7 +132,7 @@ fn of_runs(
 ) -> Result<u8, Error> {
     show::notes(&scenario.notes);
     let files = ResultFiles::open(&args.output, "advise", &[ResultKind::Html, ResultKind::Json, ResultKind::Parquet])?;
-    let bar = Bar::new("trying limits");
+    let bar = Bar::new("trying limits", Unit::Runs);
     let aim = args.confidence.and_then(Confidence::percent).map_or(Aim::Next, Aim::Proof);
     let options = AdviseOptions { cgroup: args.cgroup.clone(), goals, seeds: args.seeds, aim, check: args.check };
     let advice = advise(&options, Control::new(interrupt::flag(), &bar));
@@ -147,8 +147,7 @@ fn of_runs(
         show::tables(&advice.tables())?;
     }
     if advice.interrupted {
-        tell!("interrupted: the tables hold what was simulated until then, which says nothing");
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("the tables hold what was simulated until then, which says nothing"));
     }
     Ok(advice.exit_code())
 }
@@ -160,7 +159,7 @@ fn of_counters(args: &Args, counters: Counters, goals: Vec<Goal>, json: bool) ->
     let seed = args.change.overrides().seed.unwrap_or(FitOptions::default().seed);
     let files = ResultFiles::open(&args.output, "advise", &[ResultKind::Html, ResultKind::Json])?;
     let options = FitOptions { goals, workers: args.workers, seed, runs: args.fit_runs, ..FitOptions::default() };
-    let bar = Bar::new("fitting services");
+    let bar = Bar::new("fitting services", Unit::Runs);
     let advice = CounterAdvice::new(counters, &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     for path in files.finish(!advice.is_interrupted(), |kind| advice.file(&name, kind))? {
@@ -172,8 +171,7 @@ fn of_counters(args: &Args, counters: Counters, goals: Vec<Goal>, json: bool) ->
         show::tables(&advice.tables())?;
     }
     if advice.is_interrupted() {
-        tell!("interrupted: the tables hold what was fitted until then, which says nothing");
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("the tables hold what was fitted until then, which says nothing"));
     }
     Ok(advice.exit_code())
 }

@@ -1,10 +1,10 @@
 //! `fairground bisect`.
 
 use super::Example;
-use crate::flags::{ScenarioFlags, permille};
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
-use crate::show::{self, tell};
+use crate::flags::{ScenarioFlags, permille, whole};
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
+use crate::show;
 use fairground::input::RunInput;
 use fairground::output::{ResultFiles, ResultKind};
 use fairground::replay::Replay;
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT", default_value = "2%")]
     worth: String,
     /// The number of seeds at most: few are made first, more where they do not tell. Fewer than six can decide nothing
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole(1_u64..=10_000))]
     runs: u64,
     /// Also write the answer; its ending chooses the format: .html (a page with the metric of each kernel) or .json
     #[arg(short, long = "output", value_name = "FILE")]
@@ -65,12 +65,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         runs: args.runs,
     };
     let files = ResultFiles::open(&args.output, "bisect", &[ResultKind::Html, ResultKind::Json])?;
-    let bar = Bar::new("bisecting");
+    let bar = Bar::new("bisecting", Unit::RunsSoFar);
     let found = bisect::bisect(scenario, &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let Some(found) = found? else {
-        tell!("interrupted: nothing was found");
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("nothing was found"));
     };
     for path in files.finish(true, |kind| bisect::file(scenario, &found, kind))? {
         show::written(&path);

@@ -1,10 +1,10 @@
 //! `fairground compare`.
 
 use super::Example;
-use crate::flags::{ScenarioFlags, SidesFlags, permille};
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
-use crate::show::{self, tell};
+use crate::flags::{ScenarioFlags, SidesFlags, permille, whole};
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
+use crate::show;
 use fairground::compare::{self, CompareOptions};
 use fairground::compare_traces::{TraceOptions, compare_traces};
 use fairground::input::RunInput;
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(long = "task", value_name = "NAME", requires = "other")]
     tasks: Vec<String>,
     /// Of traces: into how many windows each is split; these are the samples
-    #[arg(long, value_name = "N", default_value_t = 12, requires = "other", value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "other", value_parser = whole(1_u64..=1_000))]
     windows: u64,
     /// Only this metric, as `fairground list metrics` names it; may be repeated. Fewer metrics need fewer pairs
     #[arg(long = "metric", value_name = "NAME")]
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT", default_value = "0.5%")]
     worth: String,
     /// Number of pairs; fewer than six can decide nothing, and many metrics need more
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = whole(1_u64..=10_000))]
     runs: u64,
     /// Also write the result; its ending chooses the format: .html (a page with tables, curves and the timelines of the first pair), .json,
     /// or a row per run: .csv, .parquet
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let input = RunInput::open(&args.scenario, &overrides)?;
     show::notes(&input.scenario().notes);
     let files = ResultFiles::open(&args.output, "compare", &KINDS)?;
-    let bar = Bar::new("comparing");
+    let bar = Bar::new("comparing", Unit::Runs);
     let SidesFlags { a, b, changes } = args.sides.clone();
     let options = CompareOptions {
         a,
@@ -89,8 +89,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         )?;
     }
     if compared.interrupted {
-        tell!("interrupted: the table holds what was simulated until then, which decides nothing");
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("the table holds what was simulated until then, which decides nothing"));
     }
     Ok(compared.exit_code())
 }
@@ -105,7 +104,7 @@ fn traces(args: &Args, other: &Path, json: bool) -> Result<u8, Error> {
     }
     let options =
         TraceOptions { tasks: args.tasks.clone(), windows: args.windows, worth_permille: permille("--worth", &args.worth)? };
-    let bar = Bar::new("reading");
+    let bar = Bar::new("reading", Unit::Part);
     let compared = compare_traces([&args.scenario, other], &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let compared = compared?;

@@ -2,8 +2,8 @@
 
 use super::{EXIT_NOTHING, Example};
 use crate::flags::ScenarioFlags;
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
 use crate::show::{self, tell};
 use fairground_recordings::conform::{self, ConformOptions, Conformance};
 use fairground_scenario::{Control, Error};
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 fn parse_percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
-        _ => Err("a percentage from 0 to 100".to_string()),
+        _ => Err("expected a percentage from 0 to 100".to_string()),
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let scenario = args.scenario.clone();
     let options =
         ConformOptions { overrides: args.change.overrides(), keep, scenario, fit: args.fit_lags, ..ConformOptions::default() };
-    let bar = Bar::new("comparing");
+    let bar = Bar::new("comparing", Unit::Part);
     let made = conform::conform(&args.trace, &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let made = made?;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         tell!("below the threshold: {} ({} of {} agree)", row.name, row.tally.agree, row.tally.decisions);
     }
     if made.interrupted {
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("what is shown ends there"));
     }
     // A threshold that nothing is held against is not reached.
     if made.is_empty() || args.threshold.is_some() && made.held().is_empty() {

@@ -2,8 +2,8 @@
 
 use super::Example;
 use crate::flags::ScenarioFlags;
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
 use crate::show;
 use fairground::compare::{self, CompareOptions};
 use fairground::diff_runs;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
             compare::sides(first.scenario(), &options)?
         }
     };
-    let bar = Bar::new("stepping");
+    let bar = Bar::new("stepping", Unit::Part);
     let diff = diff_runs::diff_runs(&a, &b, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let diff = diff?;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::summary_and_tables(&diff_runs::summary(&diff, &a, &b), &[diff_runs::diff_table(&diff)])?;
     }
     match diff.interrupted {
-        true => Ok(EXIT_INTERRUPTED),
+        true => Ok(interrupt::told("what is shown ends there")),
         false => Ok(u8::from(diff.differs())),
     }
 }

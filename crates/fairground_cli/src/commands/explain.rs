@@ -1,10 +1,10 @@
 //! `fairground explain`.
 
 use super::Example;
-use crate::flags::{ScenarioFlags, TimeFlags};
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
-use crate::show::{self, tell};
+use crate::flags::{ScenarioFlags, TimeFlags, whole};
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
+use crate::show;
 use fairground::input::RunInput;
 use fairground::interval::Interval;
 use fairground_explain::{self as explain, Answer, ExplainOptions, RecordedOptions, RecordedStory};
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "P")]
     percentile: Option<String>,
     /// Of a trace: so many of the longest waits are listed
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole(0..=usize::MAX))]
     top: usize,
     /// Try this change from the state before the task last slept: an overlay, a feature (NO_WAKEUP_PREEMPTION), a tunable
     /// (sched_wakeup_granularity_ns=0), a seam (preemption=full), a change of [[at]] ("affinity worker 0-3"), "slack worker 1us",
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         percentile: args.percentile.clone(),
         what_if: args.what_if.clone(),
     };
-    let bar = Bar::new("simulating");
+    let bar = Bar::new("simulating", Unit::Part);
     let explained = explain::explain(scenario, &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let explained = explained?;
@@ -110,7 +110,7 @@ fn recorded(args: &Args, json: bool) -> Result<u8, Error> {
             "Use `--task`, `--at`, `--time` and `--top`, and for the model beside it `--profile`, or `fairground replay` first.",
         ));
     }
-    let bar = Bar::new("reading");
+    let bar = Bar::new("reading", Unit::Part);
     let told = explain::recorded(&args.scenario, &options(args)?, Control::new(interrupt::flag(), &bar));
     bar.finish();
     show_story(&told?, json)
@@ -126,7 +126,7 @@ fn over_tree(args: &Args, scenario: &Scenario, json: bool) -> Result<u8, Error> 
             "Use `--task`, `--at` and `--top`; `fairground compare` tries a change over a tree.",
         ));
     }
-    let bar = Bar::new("simulating");
+    let bar = Bar::new("simulating", Unit::Part);
     let told = explain::over_tree(&args.scenario, scenario, &options(args)?, Control::new(interrupt::flag(), &bar));
     bar.finish();
     match told? {
@@ -136,8 +136,7 @@ fn over_tree(args: &Args, scenario: &Scenario, json: bool) -> Result<u8, Error> 
 }
 
 fn interrupted() -> u8 {
-    tell!("interrupted: nothing is explained");
-    EXIT_INTERRUPTED
+    interrupt::told("nothing is explained")
 }
 
 fn options(args: &Args) -> Result<RecordedOptions, Error> {

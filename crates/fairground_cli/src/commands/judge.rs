@@ -1,8 +1,9 @@
 //! `fairground judge`.
 
 use super::Example;
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
+use crate::flags::whole;
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
 use crate::show;
 use fairground::judge::{self, Battery, JudgeOptions};
 use fairground::output::{ResultFiles, ResultKind};
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CASE")]
     only: Vec<String>,
     /// Number of pairs of each case
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1_u64..=10_000))]
     runs: Option<u64>,
     /// Also write the verdict; its ending chooses the format: .html (a page: the mail, then all metrics and decisions of each case) or .json
     #[arg(short, long = "output", value_name = "FILE")]
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         runs: args.runs,
     };
     let files = ResultFiles::open(&args.output, "judge", &KINDS)?;
-    let bar = Bar::new("judging");
+    let bar = Bar::new("judging", Unit::Cases);
     let judged = judge::judge(&options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let judged = judged?;
@@ -63,5 +64,5 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         true => show::document(&judged.document())?,
         false => show::text(&judged.mail())?,
     }
-    Ok(if judged.interrupted { EXIT_INTERRUPTED } else { judged.exit_code() })
+    Ok(if judged.interrupted { interrupt::told("a verdict needs all of them") } else { judged.exit_code() })
 }

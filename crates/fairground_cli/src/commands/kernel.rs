@@ -43,7 +43,14 @@ pub(crate) fn run(_args: &Args, _json: bool) -> Result<u8, Error> {
 #[cfg(target_os = "linux")]
 pub(crate) fn run(args: &Args, _json: bool) -> Result<u8, Error> {
     use fairground::kernels::{Order, Store, build};
-    let refused = |why: String| Error::one("kernel", why, "docs/kernel-core.md says what a tree and a machine need");
+    let refused = |why: String| {
+        // What a compiler said has many lines, and a message has one.
+        let (first, rest) = why.split_once('\n').unwrap_or((&why, ""));
+        if !rest.trim().is_empty() {
+            tell!("{}", rest.trim_end());
+        }
+        Error::one("kernel", first, "docs/kernel-core.md says what a tree and a machine need")
+    };
     let store = Store::of_user().map_err(refused)?;
     let text = match &args.act {
         Act::Build { tree, config, name } => {

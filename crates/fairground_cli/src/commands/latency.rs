@@ -2,8 +2,8 @@
 
 use super::{EXIT_NOTHING, Example};
 use crate::flags::WatchFlags;
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
 use crate::show::{self, tell};
 use fairground::perf_sched::{Latency, LatencyOptions, LatencyOrder};
 use fairground_scenario::{Control, Error};
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         queues: args.queues,
         antagonists: args.antagonists,
     };
-    let bar = Bar::new("simulating");
+    let bar = Bar::new("simulating", Unit::Part);
     let control = Control::new(interrupt::flag(), &bar);
     let latency = Latency::of(&args.watch.input, &args.watch.records.source(), &options, control);
     bar.finish();
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::summary_and_tables(&latency.summary, &latency.tables)?;
     }
     if latency.origin.partial {
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("what is shown ends there"));
     }
     if latency.is_empty {
         tell!("no task runs or waits there");

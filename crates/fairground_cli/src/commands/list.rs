@@ -1,6 +1,7 @@
 //! `fairground list`.
 
 use super::Example;
+use crate::flags::whole;
 use crate::show;
 use clap::builder::PossibleValuesParser;
 use fairground::domains::domain_table;
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CPUS=CAPACITY,...")]
     capacities: Option<String>,
     /// With `domains`: one CPU only
-    #[arg(long)]
+    #[arg(long, value_name = "N", value_parser = whole(0_u32..=1023))]
     cpu: Option<u32>,
 }
 

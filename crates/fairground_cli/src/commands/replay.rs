@@ -2,9 +2,9 @@
 
 use super::run::command_line;
 use super::{EXIT_NOTHING, Example};
-use crate::flags::ScenarioFlags;
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
+use crate::flags::{ScenarioFlags, whole};
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
 use crate::show::{self, tell};
 use crate::style::is_full;
 use fairground::output::Outputs;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long)]
     across_gaps: bool,
     /// Stop before this event: ticks, switches and wake-ups are counted. Files of -o are written up to there, as FILE.partial
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     stop_before_event: Option<u64>,
     #[command(flatten)]
     change: ScenarioFlags,
@@ -49,7 +49,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let scenario = &replay.scenario;
     show::notes(&scenario.notes);
     let mut outputs = Outputs::for_run(&args.output, scenario)?;
-    let bar = Bar::new("replaying");
+    let stats = &replay.trace.trace.stats;
+    let recorded_ns = stats.last_at.saturating_since(stats.first_at).0;
+    let bar = Bar::new("replaying", Unit::Part).expecting(recorded_ns);
     let options = RunOptions { stop_before_event: args.stop_before_event, command: command_line(), ..RunOptions::default() };
     let made = run::run_with_copy(scenario, &options, &mut outputs, Control::new(interrupt::flag(), &bar));
     bar.finish();
@@ -69,7 +71,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         tell!("{}", run::speed(&outcome));
     }
     if outcome.ending == RunEnding::Interrupted {
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("what is shown ends there"));
     }
     if replay.trace.trace.stats.events == 0 || scenario.tasks().tasks.is_empty() {
         tell!("the recording holds nothing to replay");

@@ -1,9 +1,9 @@
 //! `fairground reproduce`.
 
 use super::Example;
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
-use crate::show::{self, tell};
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
+use crate::show;
 use fairground::output::{ResultFiles, ResultKind};
 use fairground_reproduce::{self as reproduce, Experiment, ReproduceOptions};
 use fairground_scenario::{Control, Error};
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if !args.over.is_empty() {
         return over_trees(args, &experiments, json);
     }
-    let bar = Bar::new("reproducing");
+    let bar = Bar::new("reproducing", Unit::Runs);
     let control = Control::new(interrupt::flag(), &bar);
     let mut done = Vec::new();
     for experiment in experiments {
@@ -67,8 +67,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::document(&reproduce::document(&done))?;
     }
     if done.iter().any(|reproduced| reproduced.interrupted) || control.stopped() {
-        tell!("interrupted: rows are missing");
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("rows are missing"));
     }
     Ok(u8::from(!done.iter().all(|reproduced| reproduced.reproduction.holds())))
 }
@@ -79,7 +78,7 @@ fn over_trees(args: &Args, experiments: &[&Experiment], json: bool) -> Result<u8
         return Err(Error::one("--over", format!("`{}` stands for several experiments", args.name), hint));
     };
     let files = ResultFiles::open(&args.output, "reproduce", &KINDS)?;
-    let bar = Bar::new("reproducing");
+    let bar = Bar::new("reproducing", Unit::Runs);
     let over = reproduce::over_trees(experiment, &args.over, Control::new(interrupt::flag(), &bar))?;
     bar.finish();
     let content = |kind| match kind {
@@ -94,8 +93,7 @@ fn over_trees(args: &Args, experiments: &[&Experiment], json: bool) -> Result<u8
         false => show::summary_and_tables(&over.beside.summary(), &[over.beside.table()])?,
     }
     if over.interrupted {
-        tell!("interrupted: rows are missing");
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("rows are missing"));
     }
     Ok(0)
 }

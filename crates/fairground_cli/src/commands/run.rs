@@ -1,9 +1,9 @@
 //! `fairground run`.
 
 use super::Example;
-use crate::flags::{InputFlags, ScenarioFlags};
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
+use crate::flags::{InputFlags, ScenarioFlags, whole};
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
 use crate::show::{self, tell};
 use crate::style::is_full;
 use fairground::input::RunInput;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long)]
     paranoid: bool,
     /// Stop before this event: ticks, switches and wake-ups are counted. Files of -o are written up to there, as FILE.partial
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     stop_before_event: Option<u64>,
     #[command(flatten)]
     change: ScenarioFlags,
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     // Before any file is made, so that it is marked whenever Ctrl-C comes.
     let stop = interrupt::flag();
     let mut outputs = Outputs::for_run(&args.output, scenario)?;
-    let bar = Bar::new("simulating");
+    let bar = Bar::new("simulating", Unit::Part);
     let control = Control::new(stop, &bar);
     let options = RunOptions { paranoid: args.paranoid, stop_before_event: args.stop_before_event, command: command_line() };
     let mut figures = None;
@@ -131,7 +131,7 @@ fn print(scenario: &Scenario, outcome: &RunOutcome, checked: Option<Checked<'_>>
 /// 130 interrupted, 1 an expectation or a recorded figure is missed, 0 fine.
 fn exit_code(outcome: &RunOutcome, passes: bool) -> u8 {
     match outcome.ending {
-        RunEnding::Interrupted => EXIT_INTERRUPTED,
+        RunEnding::Interrupted => interrupt::told("what is shown ends there"),
         RunEnding::AtEvent => 0,
         RunEnding::Complete(_) => u8::from(!(passes && outcome.holds())),
     }

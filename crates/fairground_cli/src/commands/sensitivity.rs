@@ -1,10 +1,10 @@
 //! `fairground sensitivity`.
 
 use super::Example;
-use crate::flags::{InputFlags, ScenarioFlags, SidesFlags, permille};
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
-use crate::show::{self, tell};
+use crate::flags::{InputFlags, ScenarioFlags, SidesFlags, THREADS_MAX, permille, whole};
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
+use crate::show;
 use fairground::sensitivity::{self, SensitivityOptions};
 use fairground_scenario::{Control, Error};
 
@@ -22,10 +22,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT", default_value = "0.5%")]
     worth: String,
     /// Number of seeds, of which the means are taken; fewer than six can decide nothing
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = whole(1_u64..=10_000))]
     runs: u64,
     /// Threads; 0 = one per CPU of this host
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=THREADS_MAX))]
     threads: usize,
     #[command(flatten)]
     sides: SidesFlags,
@@ -42,7 +42,7 @@ pub(crate) const EXAMPLES: &[Example] = &[
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let input = args.input.open(&args.sides.overrides(&args.change))?;
     show::notes(&input.scenario().notes);
-    let bar = Bar::new("scaling prices");
+    let bar = Bar::new("scaling prices", Unit::Runs);
     let SidesFlags { a, b, changes } = args.sides.clone();
     let options = SensitivityOptions {
         metrics: args.metrics.clone(),
@@ -62,8 +62,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::summary_and_tables(&found.summary(), &found.tables())?;
     }
     if found.interrupted {
-        tell!("interrupted: the tables hold what was simulated until then, which says nothing");
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("the tables hold what was simulated until then, which says nothing"));
     }
     Ok(found.exit_code())
 }

@@ -1,8 +1,9 @@
 //! `fairground sweep`.
 
 use super::{Example, sweep_ray};
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
+use crate::flags::{THREADS_MAX, whole};
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
 use crate::show::{self, tell};
 use fairground::output::{ResultFiles, ResultKind};
 use fairground::sweep::{Sweep, SweepOptions, sweep_document, sweep_file, sweep_summary, sweep_table};
@@ -19,7 +20,7 @@ pub(crate) struct Args {
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
     /// Threads; 0 = one per CPU of this host
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=THREADS_MAX))]
     threads: usize,
     /// Where runs are made; ray needs python3 and: pip install './python[ray]'
     #[arg(long, value_enum, default_value_t = Engine::Local)]
@@ -85,7 +86,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         }
         Engine::Local => {}
     }
-    let bar = Bar::new("sweeping");
+    let bar = Bar::new("sweeping", Unit::Runs);
     let swept = sweep.run(&options, Control::new(stop, &bar));
     bar.finish();
     let swept = swept?;
@@ -107,8 +108,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         tell!("{} of {} runs were finished before", swept.resumed, swept.rows.len());
     }
     if swept.interrupted {
-        tell!("interrupted: the same command goes on where this one stopped");
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("the same command goes on where this one stopped"));
     }
     Ok(swept.exit_code())
 }

@@ -2,8 +2,8 @@
 
 use super::{EXIT_NOTHING, Example};
 use crate::flags::WatchFlags;
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
 use crate::show::{self, Lines, tell};
 use crate::style::layout;
 use fairground::perf_sched::{self, Summary, TimeHistColumns, TimeHistLine};
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let columns = columns.fitting(layout().width);
     let (source, mark) = (args.watch.records.source(), args.watch.records.mark());
     // Lines appear while the work goes on: then they are the progress that is shown.
-    let bar = Bar::new("simulating");
+    let bar = Bar::new("simulating", Unit::Part);
     let control = Control::new(interrupt::flag(), &bar);
     let control = if json || args.summary { control } else { control.quiet() };
     let (mut rows, mut summary) = (Vec::new(), Summary::default());
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         lines.finish(&said)?;
     }
     if origin.partial {
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("what is shown ends there"));
     }
     if is_empty {
         tell!("no such switch or wake-up is there");

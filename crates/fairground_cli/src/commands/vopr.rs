@@ -1,8 +1,9 @@
 //! `fairground vopr`.
 
 use super::{EXIT_NOTHING, Example};
-use crate::interrupt::{self, EXIT_INTERRUPTED};
-use crate::progress::Bar;
+use crate::flags::whole;
+use crate::interrupt;
+use crate::progress::{Bar, Unit};
 use crate::show::{self, tell};
 use crate::style::{is_full, layout};
 use fairground::output::TextOutput;
@@ -23,10 +24,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "A..B", conflicts_with_all = ["seed", "runs", "smoke"], value_parser = seeds)]
     seeds: Option<Range<u64>>,
     /// The first seed to run; alone it is the only one
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     seed: Option<u64>,
     /// How many seeds to run
-    #[arg(long, value_name = "N", conflicts_with = "smoke", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "smoke", value_parser = whole(1..=u64::MAX))]
     runs: Option<u64>,
     /// Begin no further run after so long, as in 60s
     #[arg(long, value_name = "TIME")]
@@ -78,7 +79,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let found = match replayed {
         Some(case) => replay(case, output.is_some()),
         None => {
-            let bar = Bar::new("hunting");
+            let bar = Bar::new("hunting", if plan.time.is_some() { Unit::Part } else { Unit::Runs });
             let found = hunt(&plan, Control::new(interrupt::flag(), &bar));
             bar.finish();
             found
@@ -100,7 +101,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         return Ok(EXIT_BROKEN);
     }
     if found.interrupted {
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupt::told("what is shown ends there"));
     }
     if found.runs == 0 {
         tell!("not one system was run");

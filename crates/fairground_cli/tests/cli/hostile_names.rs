@@ -1,5 +1,5 @@
 //! Names from outside: what would steer a terminal, end a line, or be a formula in a spreadsheet. One set of them goes through every
-//! command that shows names and every format that is written; formats are found by the list that the program prints.
+//! command and every format that is written; both are found by the lists that the program prints, so that a new one is tried too.
 
 use crate::support::{Folder, Ran, command, ok, run};
 
@@ -37,9 +37,72 @@ fn assert_harmless(what: &str, text: &str) {
 }
 
 fn assert_ran(words: &[&str], ran: &Ran) {
-    assert!([0, 1, 2, 4].contains(&ran.code), "{words:?}: {}", ran.err);
+    assert!([0, 1, 2, 3, 4].contains(&ran.code), "{words:?}: {}", ran.err);
     assert_harmless(&format!("{words:?}, stdout"), &ran.out);
     assert_harmless(&format!("{words:?}, stderr"), &ran.err);
+}
+
+/// All commands, as the program lists them itself.
+fn commands() -> Vec<String> {
+    let help = ok(&["--help"]).out;
+    let (_, groups) = help.split_once("\n\nWhat happens in a run?\n").unwrap();
+    let (groups, _) = groups.split_once("Options:\n").unwrap();
+    let rows = groups.lines().filter_map(|line| line.strip_prefix("  "));
+    let names: Vec<String> = rows.filter_map(|row| row.split_whitespace().next()).map(str::to_string).collect();
+    assert!(names.len() >= 20 && names.contains(&"man".to_string()), "{names:?}");
+    names
+}
+
+/// What hostile names are in, and one itself.
+struct Given {
+    path: String,
+    sweep: String,
+    traces: Vec<String>,
+    /// A file or folder that is not there yet.
+    new: String,
+}
+
+impl Given {
+    /// How a command is given them: a new command needs a row.
+    fn to<'n>(&'n self, name: &'n str) -> Vec<Vec<String>> {
+        let (path, bad) = (self.path.as_str(), "x\u{1b}[31m\u{202e}\nend");
+        let of_traces = |more: &[&'n str]| self.traces.iter().map(|trace| [&[name, trace], more].concat()).collect::<Vec<_>>();
+        let rows: Vec<Vec<&str>> = match name {
+            "run" => vec![vec![name, path], vec![name, path, "--print-scenario"], vec![name, "--workload", bad]],
+            "latency" | "timehist" | "schedstat" => [of_traces(&[]), vec![vec![name, path]]].concat(),
+            "replay" => of_traces(&[]),
+            "conform" => of_traces(&["--profile", "v6.12"]),
+            "explain" => [of_traces(&["--at", "20ms"]), vec![vec![name, path, "--at", "20ms"]]].concat(),
+            "compare" => {
+                let pair: Vec<&str> = self.traces.iter().take(2).map(String::as_str).collect();
+                vec![
+                    vec![name, path, "--change", "NO_RUN_TO_PARITY"],
+                    [&[name], &pair[..]].concat(),
+                    vec![name, path, "--b", bad],
+                ]
+            }
+            "judge" => vec![vec![name, "--a", bad, "--b", "v6.12"], vec![name, "--a", "v6.12", "--b", "v6.6", "--only", bad]],
+            "bisect" => {
+                let kernels = [name, path, "--a", "v6.6", "--b", "v6.12", "--runs", "2", "--metric"];
+                vec![[&kernels[..], &["switches"]].concat(), [&kernels[..], &[bad]].concat()]
+            }
+            "sweep" => vec![vec![name, &self.sweep, "--fresh"], vec![name, &self.sweep, "--seeds-apart"], vec![name, path]],
+            "sensitivity" => vec![vec![name, path, "--runs", "2"]],
+            "diff-runs" => vec![vec![name, path, "--a", "v6.6", "--b", "v6.12"], vec![name, path, bad]],
+            "advise" => vec![vec![name, path], vec![name, path, "--cgroup", bad]],
+            "reproduce" => vec![vec![name, bad]],
+            "vopr" => vec![vec![name, "--replay", path], vec![name, "--time", bad]],
+            "convert" => of_traces(&[&self.new]),
+            "list" => vec![vec![name, bad], vec![name, "domains", "--machine", bad]],
+            "profile" => vec![vec![name, "show", bad], vec![name, "diff", "v6.12", bad]],
+            "kernel" => vec![vec![name, "build", bad]],
+            "capture" => vec![vec![name, "machine", "-o", &self.new], vec![name, bad]],
+            "completions" => vec![vec![name, bad]],
+            "man" => vec![vec![name, "-o", &self.new]],
+            _ => panic!("`{name}` has no row here: how are hostile names given to it?"),
+        };
+        rows.into_iter().map(|row| row.into_iter().map(str::to_string).collect()).collect()
+    }
 }
 
 /// The endings of all formats that the program writes, as it lists them itself.
@@ -72,25 +135,16 @@ fn every_format_and_every_command_shows_hostile_names_as_escapes() {
             traces.push(out);
         }
     }
-    let mut commands: Vec<Vec<&str>> = vec![
-        vec!["run", &path],
-        vec!["run", &path, "--print-scenario"],
-        vec!["latency", &path],
-        vec!["timehist", &path],
-        vec!["explain", &path, "--at", "20ms"],
-        vec!["compare", &path, "--change", "NO_RUN_TO_PARITY"],
-        vec!["sensitivity", &path],
-    ];
-    for trace in &traces {
-        for name in ["latency", "timehist", "replay", "schedstat"] {
-            commands.push(vec![name, trace]);
-        }
-        commands.push(vec!["conform", trace, "--profile", "v6.12"]);
-        commands.push(vec!["explain", trace, "--at", "20ms"]);
-    }
+    let sweep = folder.file(
+        "sweep.toml",
+        format!("title = \"{}\"\nbase = \"a.toml\"\nmetrics = [\"switches\"]\n[axes]\nseed = [1, 2]\n", NAMES[0]),
+    );
+    let given = Given { path, sweep, traces, new: folder.path("new\u{1b}[31m") };
+    let commands: Vec<Vec<String>> = commands().iter().flat_map(|name| given.to(name)).collect();
+    assert!(commands.len() > 60);
     for words in &commands {
-        for style in [&[][..], &["--json"], &["--markdown"], &["--csv"]] {
-            let words = [words, style].concat();
+        for style in [&[][..], &["--json"], &["--markdown"]] {
+            let words: Vec<&str> = words.iter().map(String::as_str).chain(style.iter().copied()).collect();
             let ran = run(&words);
             // A style that there is not is refused.
             assert_ran(&words, &ran);

@@ -6,6 +6,9 @@ mod advise_inputs;
 mod agree;
 mod bad_input;
 mod bisect;
+#[cfg(unix)]
+mod chaos;
+mod corpus;
 mod docs;
 mod examples;
 mod experiments;

@@ -157,9 +157,24 @@ impl Lockstep<'_> {
         self.hear_accounts(cpu);
     }
 
+    /// A schedule() of another CPU that has begun to take `task` off it comes to its end, before the task is somewhere else.
+    fn leave_elsewhere(&mut self, task: TaskId, cpu: CpuId) {
+        let elsewhere = self.world.sched.task(task).cpu;
+        if elsewhere == cpu || self.curr(elsewhere) != Some(task) {
+            return;
+        }
+        let Some(leaving) = self.cpus[elsewhere].leaving.take() else { return };
+        self.fact("tasks that run on two CPUs: records are missing");
+        self.settle(elsewhere);
+        self.drop_group(elsewhere, CUT_OFF);
+        self.world.call(elsewhere, elsewhere, |sched, cx| sched.schedule_other_class(cx, leaving));
+        self.cpus[elsewhere].running = None;
+    }
+
     /// Makes sure that `task` waits (or runs) on `cpu`, if lost records left it elsewhere.
     pub(super) fn force_queued(&mut self, index: usize, task: TaskId, cpu: CpuId) {
         self.release_who_runs(task);
+        self.leave_elsewhere(task, cpu);
         let row = self.world.sched.task(task);
         match row.state {
             TaskState::Running | TaskState::Queued if row.cpu == cpu => {}

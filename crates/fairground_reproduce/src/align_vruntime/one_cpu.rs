@@ -81,7 +81,7 @@ impl Case {
     fn tasks(&self) -> TaskSet {
         let mut set = TaskSet::default();
         let forever = Instr::Run { work: Ns(u64::MAX), mode: Mode::User };
-        let program = set.programs.push(Program { code: vec![forever] });
+        let program = set.programs.push(Program::from(vec![forever]));
         for hog in 0..self.hogs {
             set.tasks.push(TaskSpec::new(char::from(b'A' + hog as u8), program));
         }
@@ -93,7 +93,7 @@ impl Case {
                 Instr::Add { reg: 0, time: SLEEPER_PERIOD },
                 Instr::Jump { to: 1 },
             ];
-            let program = set.programs.push(Program { code });
+            let program = set.programs.push(Program::from(code));
             set.tasks.push(TaskSpec { timer_slack: Ns::ZERO, ..TaskSpec::new("sleeper", program) });
         }
         set

@@ -86,7 +86,7 @@ fn ramp(from: Instant) -> TaskSet {
     let mut set = TaskSet::default();
     let code =
         vec![Instr::Set { reg: 0, at: from }, Instr::SleepUntil { reg: 0 }, Instr::Run { work: Ns(u64::MAX), mode: Mode::User }];
-    let program = set.programs.push(Program { code });
+    let program = set.programs.push(Program::from(code));
     let affinity = Some(CpuMask::only(CpuId::new(0)));
     set.tasks.push(TaskSpec { timer_slack: Ns::ZERO, start: Start::Asleep, affinity, ..TaskSpec::new("ramp", program) });
     set

@@ -93,7 +93,7 @@ fn sleeper() -> TaskSet {
     let mut set = TaskSet::default();
     let code =
         vec![Instr::Set { reg: 0, at: START }, Instr::SleepUntil { reg: 0 }, Instr::Run { work: Ns(u64::MAX), mode: Mode::User }];
-    let program = set.programs.push(Program { code });
+    let program = set.programs.push(Program::from(code));
     set.tasks.push(TaskSpec { timer_slack: Ns::ZERO, ..TaskSpec::new("ramp", program) });
     set
 }

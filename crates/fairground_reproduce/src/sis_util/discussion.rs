@@ -99,21 +99,21 @@ impl Discussed {
 /// free to go anywhere from there. The idle CPU is the second that a search looks at.
 fn seven_hogs() -> TaskSet {
     let mut set = TaskSet::default();
-    let forever = set.programs.push(Program { code: vec![Instr::Run { work: Ns(u64::MAX), mode: Mode::User }] });
+    let forever = set.programs.push(Program::from(vec![Instr::Run { work: Ns(u64::MAX), mode: Mode::User }]));
     let one = |cpu: u32| [CpuId::new(cpu)].into_iter().collect::<CpuMask>();
     for cpu in (0..8).filter(|&cpu| cpu != 2) {
         set.tasks.push(TaskSpec { affinity: Some(one(cpu)), ..TaskSpec::new(format!("hog{cpu}"), forever) });
     }
     let code = vec![
-        Instr::SetAffinity { cpus: one(0) },
+        Instr::SetAffinity { cpus: Box::new(one(0)) },
         Instr::Sleep { time: Ns::from_ms(1) },
         Instr::Run { work: Ns::from_us(100), mode: Mode::User },
-        Instr::SetAffinity { cpus: CpuMask::first_n(8) },
+        Instr::SetAffinity { cpus: Box::new(CpuMask::first_n(8)) },
         Instr::Sleep { time: Ns::from_ms(1) },
         Instr::Run { work: Ns::from_us(100), mode: Mode::User },
         Instr::Jump { to: 0 },
     ];
-    let program = set.programs.push(Program { code });
+    let program = set.programs.push(Program::from(code));
     set.tasks.push(TaskSpec::new("sleeper", program));
     set
 }

@@ -49,7 +49,7 @@ fn tasks() -> TaskSet {
     let limit = CpuMax { quota: Some(Ns::from_ms(20)), period: Ns::from_ms(100), burst: Ns::ZERO };
     let limited: TgId = set.groups.push(TaskGroupSpec { limit, ..TaskGroupSpec::new("/limited", None) });
     let mut add = |name: &str, cpu: u32, group: Option<TgId>, code: Vec<Instr>| {
-        let program = set.programs.push(Program { code });
+        let program = set.programs.push(Program::from(code));
         let mut task = TaskSpec::new(name, program);
         (task.group, task.affinity, task.timer_slack) = (group, Some(CpuMask::only(CpuId::new(cpu))), Ns::ZERO);
         set.tasks.push(task);

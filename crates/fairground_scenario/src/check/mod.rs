@@ -9,4 +9,5 @@ pub(crate) mod group_life;
 pub(crate) mod group_states;
 pub(crate) mod pools;
 pub(crate) mod run;
+pub(crate) mod size;
 pub(crate) mod slices;

@@ -8,6 +8,7 @@
 //! "cpu.max" = "50000 100000"    # or "cpu.cfs_quota_us" = 50000 and "cpu.cfs_period_us" = 100000 (cgroup v1)
 //! ```
 
+use crate::check::size::GROUP_ROWS_MAX;
 use crate::nouns::cgroup;
 use crate::text::canonical;
 use crate::text::fields::{Fields, Spanned};
@@ -86,6 +87,11 @@ impl Groups {
 /// Reads the rows.
 pub(crate) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
     let mut groups = Groups::default();
+    if rows.len() > GROUP_ROWS_MAX {
+        let span = rows.first().map(Fields::span).unwrap_or_default();
+        m.at(span, format!("{} rows of `[[group]]`", rows.len()), format!("A scenario has at most {GROUP_ROWS_MAX} of them."));
+        return groups;
+    }
     for mut row in rows {
         let found = read_row(&mut row, &groups, m);
         row.end(m);

@@ -5,6 +5,7 @@
 //! "sleep 2ms..4ms", "yield"]`, which is repeated for ever or `loop` times, or `program`: such a list that is
 //! gone through once, with jumps of its own. [`steps`] says what steps there are.
 
+use crate::check::size::TASKS_MAX;
 use crate::nouns::autogroup;
 use crate::nouns::cgroup;
 use crate::nouns::clamps;
@@ -26,7 +27,7 @@ use std::ops::Range;
 /// A hog's program repeats a stretch of this length; only the clock of the run ends it.
 const HOG_STRETCH: Ns = Ns::from_secs(3600);
 /// Most tasks of one list.
-const MAX_COUNT: u64 = 100_000;
+const MAX_COUNT: u64 = TASKS_MAX;
 const BEHAVIOURS: &str = "Say one of: `hog = true`; `run = \"1ms\"` with `period = \"10ms\"`; `run` with `sleep`; `do = [\"run 1ms\", \"sleep 9ms\"]`; `program = [\"run 1ms\", \"exit\"]`.";
 
 /// What the steps of written-out tasks may name, as declared beside them.
@@ -66,6 +67,14 @@ pub(crate) fn read(
 ) -> Listed {
     let mut set = groups.set();
     let (mut sessions, mut spans) = (Vec::new(), Vec::new());
+    let asked: u64 = rows.iter().map(count_of).sum();
+    if asked > MAX_COUNT {
+        // Their names alone would take hundreds of bytes each.
+        let span = rows.first().map(Fields::span).unwrap_or_default();
+        let hint = format!("A list holds 1 to {MAX_COUNT} tasks: write fewer rows, or a smaller `count`.");
+        m.at(span, format!("a list of {asked} tasks"), hint);
+        return Listed { set, sessions, spans, pool_spans: Vec::new() };
+    }
     let mut names = Names { tasks: task_names(&rows), groups: groups.paths(), ..Names::default() };
     for (name, item) in declared.pipes.map(|mut table| table.free()).unwrap_or_default() {
         let capacity = item.as_integer().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
@@ -129,12 +138,18 @@ pub(crate) fn read(
     Listed { set, sessions, spans, pool_spans }
 }
 
+/// How many tasks a row makes; what it may not say is refused where the row is read.
+fn count_of(row: &Fields<'_>) -> u64 {
+    let count = row.raw().get("count").and_then(toml_edit::Item::as_integer).unwrap_or(1);
+    u64::try_from(count).unwrap_or(0).min(MAX_COUNT)
+}
+
 /// The names of all tasks that the rows will make, as `count` says: a step may fork a task of a later row.
 fn task_names(rows: &[Fields<'_>]) -> Vec<String> {
     let mut names = Vec::new();
     for row in rows {
         let name = shown(row.raw().get("name").and_then(toml_edit::Item::as_str).unwrap_or_default());
-        match row.raw().get("count").and_then(toml_edit::Item::as_integer).unwrap_or(1).clamp(0, MAX_COUNT as i64) {
+        match count_of(row) {
             1 => names.push(name.to_string()),
             count => names.extend((0..count).map(|index| format!("{name}-{index}"))),
         }
@@ -165,10 +180,6 @@ fn read_row(mut row: Fields<'_>, names: &Names, default: Option<TgId>, set: &mut
     let program = read_program(&mut row, names, m);
     row.end(m);
     let (Some(name), Some(program)) = (name, program) else { return session };
-    if set.tasks.len() as u64 + count > MAX_COUNT {
-        m.at(span, format!("more than {MAX_COUNT} tasks"), "Write fewer tasks.");
-        return session;
-    }
     let asks_index = program.code.iter().any(|instr| matches!(instr, Instr::Index { .. }));
     let program = set.programs.push(program);
     for index in 0..count {
@@ -264,7 +275,7 @@ fn read_program(row: &mut Fields<'_>, names: &Names, m: &mut Mistakes) -> Option
         return None;
     }
     if once && !hog && run.is_none() && period.is_none() && sleep.is_none() && list.is_empty() && rounds.is_none() {
-        return Some(Program { code: steps::read(code, names, m) });
+        return Some(Program::from(steps::read(code, names, m)));
     }
     let program = match (hog || once, run, period, sleep, list.is_empty()) {
         (true, None, None, None, true) if !once => looped(vec![Instr::Run { work: HOG_STRETCH, mode: Mode::User }], rounds),
@@ -359,7 +370,7 @@ mod tests {
         let (w, api) = (TgId::new(0), TgId::new(1));
         assert_eq!(set.tasks.iter().map(|task| task.group).collect::<Vec<_>>(), [Some(w), Some(api), None, None]);
         let code = &set.programs[set.tasks.as_slice()[3].program].code;
-        assert_eq!(*code, [Instr::SetGroup { group: Some(api) }, Instr::SetGroup { group: None }]);
+        assert_eq!(**code, [Instr::SetGroup { group: Some(api) }, Instr::SetGroup { group: None }]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! scenario) or `rtapp_text` (the JSON itself), `recorded` or `recorded_text` (a `workload.txt` of a recorded
 //! set), `replay` (a recorded trace), `tasks` (written out).
 
+use crate::check::size::Size;
 use crate::error::FileMistakes;
 use crate::nouns::autogroup;
 use crate::nouns::cgroup;
@@ -17,6 +18,7 @@ use fairground_model::cgroup::Memberships;
 use fairground_model::features::FeatWrite;
 use fairground_model::{Change, Mistakes, Start, TaskSet, TaskSpec, TimedChange};
 use fairground_stdx::{Id, Instant, Ns, TaskId, TgId};
+use fairground_workload::replay::{self, Replay};
 use fairground_workload::service::{self, Service};
 use fairground_workload::{Arg, Args, Column, Percentiles, Threads, recorded, rtapp};
 use std::ops::Range;
@@ -98,7 +100,10 @@ impl Workload {
     }
     /// The tasks of a recorded trace, for a machine of `cpus` CPUs.
     pub fn replay(file: &TraceFile, cpus: usize) -> Workload {
-        let replay = fairground_workload::replay::build(&file.trace.events, &file.trace.tasks, cpus);
+        Workload::replayed(file, replay::build(&file.trace.events, &file.trace.tasks, cpus))
+    }
+    /// The same, of tasks that were made of it already: the trace needs no events then.
+    pub fn replayed(file: &TraceFile, replay: Replay) -> Workload {
         let canonical = format!("replay = {}\nreplay_digest = \"{:032x}\"\n", canonical::quoted(&file.name), file.digest);
         let (mut tasks, mut notes) = (replay.tasks, replay.notes);
         let told = &file.trace.groups;
@@ -184,15 +189,15 @@ pub(crate) struct Place<'a> {
 
 /// Reads the rows. Mistakes in a file that they name are reported with that file's own lines.
 pub(crate) fn read(rows: Vec<Fields<'_>>, place: &Place<'_>, m: &mut Mistakes, files: &mut Vec<FileMistakes>) -> Vec<Workload> {
-    let mut found = Vec::new();
+    let (mut found, mut size) = (Vec::new(), Size::default());
+    let paths = place.groups.paths();
     for mut row in rows {
         let span = row.span();
         let group = row.text("group", m);
-        let paths = place.groups.paths();
         let id = group.as_ref().and_then(|group| m.keep(cgroup::find(group.value, &paths), &group.span).flatten());
         let session = autogroup::name(&mut row, m);
         if let Some(mut workload) = read_row(&mut row, place, id, m, files) {
-            workload.span = Some(span);
+            workload.span = Some(span.clone());
             if let Some(group) = group {
                 // Tasks that are written out may say `/` for themselves, and were put there when they were read.
                 if !row.raw().contains_key("tasks") {
@@ -203,6 +208,9 @@ pub(crate) fn read(rows: Vec<Fields<'_>>, place: &Place<'_>, m: &mut Mistakes, f
             if let Some(session) = session {
                 workload.of_session(&session.value);
                 workload.canonical.push_str(&format!("session = {}\n", canonical::quoted(&session.value)));
+            }
+            if !size.add(&workload, &span, m) {
+                break;
             }
             found.push(workload);
         }

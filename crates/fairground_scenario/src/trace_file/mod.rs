@@ -2,6 +2,7 @@
 
 mod files;
 mod gap;
+mod survey;
 
 use crate::error::Error;
 use crate::inputs;
@@ -14,6 +15,7 @@ use fairground_model::{Digest, QuotaProbe, Sink};
 use files::Files;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+pub use survey::Survey;
 
 /// The trace of a set's folder.
 const TRACE: &str = "trace.csv.zst";
@@ -81,9 +83,13 @@ pub fn open(path: &Path) -> Result<Source, Error> {
         let hint = format!("`fairground run {0} -o {0}.json` runs it and writes a trace.", path.display());
         return Err(Error::one(path.display().to_string(), message, hint));
     }
+    let file = inputs::open(&path)?;
+    if !file.metadata().is_ok_and(|found| found.is_file()) {
+        let message = "this is a pipe, and a trace is read from a file: twice, and from any place in it";
+        return Err(Error::one(path.display().to_string(), message, "Write what it gives into a file first."));
+    }
     let mut digest = Digest::default();
     add_file(&mut digest, &path)?;
-    let file = inputs::open(&path)?;
     Ok(Source { name, digest: digest.value(), path, input: Input::File { file, tasks } })
 }
 

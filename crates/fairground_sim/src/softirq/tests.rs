@@ -52,7 +52,7 @@ fn stream(set: &mut TaskSet) -> [SockId; 2] {
 }
 
 fn task(set: &mut TaskSet, nice: i8, code: Vec<Instr>) -> TaskId {
-    let program = set.programs.push(Program { code });
+    let program = set.programs.push(Program::from(code));
     set.tasks.push(TaskSpec { nice, timer_slack: Ns::ZERO, ..TaskSpec::new(format!("task{}", set.tasks.len()), program) })
 }
 

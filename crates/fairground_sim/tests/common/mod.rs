@@ -58,7 +58,7 @@ pub(crate) trait Build {
 
 impl Build for TaskSet {
     fn task(&mut self, name: &str, code: Vec<Instr>) -> TaskId {
-        let program = self.programs.push(Program { code });
+        let program = self.programs.push(Program::from(code));
         let mut task = TaskSpec::new(name, program);
         task.timer_slack = Ns(0);
         self.tasks.push(task)
@@ -82,7 +82,7 @@ impl Build for TaskSet {
 /// Tasks that compute for ever, with these nice values.
 pub(crate) fn hogs(nices: &[i8]) -> TaskSet {
     let mut set = TaskSet::default();
-    let program = set.programs.push(Program { code: vec![Instr::Run { work: Ns(u64::MAX), mode: Mode::User }] });
+    let program = set.programs.push(Program::from(vec![Instr::Run { work: Ns(u64::MAX), mode: Mode::User }]));
     for (row, &nice) in nices.iter().enumerate() {
         let mut task = TaskSpec::new(format!("hog{row}"), program);
         task.nice = nice;

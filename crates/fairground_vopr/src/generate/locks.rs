@@ -24,7 +24,7 @@ pub(crate) fn locks(dice: &mut Dice, duration: Ns, profile: &mut Profile, set: &
         set.tasks.iter().filter(|task| !task.kthread && task.start != Start::Forked).map(|task| task.group).collect();
     for _ in 0..dice.between(2, 7) {
         let code = taker(dice, set, futexes);
-        let program = set.programs.push(Program { code });
+        let program = set.programs.push(Program::from(code));
         let mut spec = TaskSpec::new(format!("task{}", set.tasks.len()), program);
         spec.start = Start::At(Instant::from_ns(dice.time(0, duration.0 / 2)));
         spec.nice = some_nice(dice);

@@ -32,7 +32,7 @@ pub(crate) fn memory(dice: &mut Dice, profile: &Profile, duration: Ns, set: &mut
     for _ in 0..dice.between(2, 8) {
         let asks = profile.slice_extension.is_there() && dice.once_in(2);
         let code = spinner(dice, set, (first, asks), mark);
-        let program = set.programs.push(Program { code });
+        let program = set.programs.push(Program::from(code));
         let mut spec = TaskSpec::new(format!("task{}", set.tasks.len()), program);
         spec.start = Start::At(Instant::from_ns(dice.time(0, duration.0 / 2)));
         spec.nice = some_nice(dice);

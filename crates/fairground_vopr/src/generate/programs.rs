@@ -152,7 +152,7 @@ fn own_setting(dice: &mut Dice, cpus: usize, own_slices: bool) -> Instr {
         4 if own_slices => Instr::SetSlice { slice: some_slice(dice) },
         0 => Instr::SetNice { nice: some_nice(dice) },
         1 => Instr::SetPolicy { policy: some_policy(dice) },
-        2 => Instr::SetAffinity { cpus: some_cpus(dice, cpus) },
+        2 => Instr::SetAffinity { cpus: Box::new(some_cpus(dice, cpus)) },
         _ => Instr::SetTimerSlack { slack: Ns(dice.pick(&[0, 1, 50_000, 1_000_000])) },
     }
 }

@@ -152,7 +152,7 @@ impl Maker<'_> {
     }
 
     fn task(&mut self, code: Vec<Instr>) -> TaskId {
-        let program = self.set.programs.push(Program { code });
+        let program = self.set.programs.push(Program::from(code));
         let mut spec = TaskSpec::new(format!("task{}", self.set.tasks.len()), program);
         if self.dice.once_in(3) {
             spec.start = Start::At(Instant::from_ns(self.dice.time(0, self.duration.0 / 2)));

@@ -84,7 +84,7 @@ fn task_set(habits: &[Habit]) -> TaskSet {
         let mut code = vec![Instr::Run { work: Ns(habit.run), mode: Mode::User }];
         code.extend(habit.sleep.map(|time| Instr::Sleep { time: Ns(time) }));
         code.push(Instr::Jump { to: 0 });
-        let mut spec = TaskSpec::new(format!("task{row}"), set.programs.push(Program { code }));
+        let mut spec = TaskSpec::new(format!("task{row}"), set.programs.push(Program::from(code)));
         (spec.nice, spec.start, spec.timer_slack) = (habit.nice, Start::At(Instant::from_ns(habit.start)), Ns::ZERO);
         set.tasks.push(spec);
     }

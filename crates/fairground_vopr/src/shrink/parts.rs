@@ -211,7 +211,7 @@ fn remove_cpu(case: &mut Case, row: usize) {
     }
     for instr in case.tasks.programs.iter_mut().flat_map(|program| &mut program.code) {
         if let Instr::SetAffinity { cpus } = instr {
-            *cpus = narrow(cpus);
+            **cpus = narrow(cpus);
         }
     }
     let about = |change: &Change| matches!(*change, Change::FreqCapacity { cpu, .. } | Change::Governor { cpu, .. } | Change::Pressure { cpu, .. } | Change::Hotplug { cpu, .. } if cpu == gone);

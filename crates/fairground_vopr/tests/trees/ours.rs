@@ -30,7 +30,7 @@ fn program(job: Job) -> Program {
         code.push(Instr::Sleep { time: Ns(job.sleep_ns) });
         code.push(Instr::Repeat { counter: 0, times: u64::MAX, to: 0 });
     }
-    Program { code }
+    Program::from(code)
 }
 
 /// A run of ours, not yet begun.

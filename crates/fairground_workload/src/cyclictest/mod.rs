@@ -108,7 +108,7 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
 fn program(set: &mut TaskSet, interval: Ns, loops: u64) -> Program {
     let latency = marker(set, LATENCY, MarkerUnit::EachUs);
     let (next, now) = (0, 1);
-    let mut program = Program { code: vec![Instr::Now { reg: next }] };
+    let mut program = Program::from(vec![Instr::Now { reg: next }]);
     let cycle = program.here();
     program.code.push(Instr::Add { reg: next, time: interval });
     program.code.push(Instr::Now { reg: now });

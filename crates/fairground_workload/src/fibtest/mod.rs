@@ -45,8 +45,8 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
     let run = |work| Instr::Run { work, mode: Mode::User };
     let jump = Instr::Jump { to: 0 };
     let computes =
-        set.programs.push(Program { code: vec![run(PIECE), Instr::MarkValue { marker: pieces, value: 1 }, jump.clone()] });
-    let wakes = set.programs.push(Program { code: vec![run(values.time("slow-work")), Instr::Sleep { time: SLEEP }, jump] });
+        set.programs.push(Program::from(vec![run(PIECE), Instr::MarkValue { marker: pieces, value: 1 }, jump.clone()]));
+    let wakes = set.programs.push(Program::from(vec![run(values.time("slow-work")), Instr::Sleep { time: SLEEP }, jump]));
     let mut main = Program::default();
     for number in 0..threads {
         let (name, program) = if number < fast { ("fast", computes) } else { ("slow", wakes) };

@@ -108,7 +108,7 @@ impl Hackbench {
         let to = code.len() as u32;
         code.extend(round);
         code.push(Instr::Repeat { counter: 0, times, to });
-        let program = self.set.programs.push(Program { code });
+        let program = self.set.programs.push(Program::from(code));
         self.fork(name, program);
     }
     fn fork(&mut self, name: String, program: ProgramId) {
@@ -139,7 +139,7 @@ impl Hackbench {
         code.push(Instr::Write { pipe: self.wake, value: None });
         code.push(Instr::WaitChildren);
         code.push(Instr::MarkSince { marker: time, reg: 0 });
-        let program = self.set.programs.push(Program { code });
+        let program = self.set.programs.push(Program::from(code));
         self.set.tasks.push(TaskSpec::new("hackbench", program));
         self.set
     }

@@ -56,7 +56,7 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
         Instr::RunExponential { mean: run, mode: Mode::User },
         Instr::Jump { to: 0 },
     ];
-    let program = set.programs.push(Program { code });
+    let program = set.programs.push(Program::from(code));
     for row in 0..tasks {
         set.tasks.push(TaskSpec { mm: row as u32, ..TaskSpec::new(format!("management{row}"), program) });
     }
@@ -65,7 +65,7 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
         Instr::Sleep { time: HOUSEKEEPING_EVERY },
         Instr::Jump { to: 0 },
     ];
-    let program = set.programs.push(Program { code });
+    let program = set.programs.push(Program::from(code));
     for row in 0..kthreads {
         // Spread evenly: on a real machine they were started at different times.
         let start = Start::At(Instant::ZERO + Ns(HOUSEKEEPING_EVERY.0 * row / kthreads));

@@ -86,7 +86,7 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
             Instr::Exit,
         ];
         for (name, code, mm) in [("netserver", answers, 2 * row), ("netperf", code, 2 * row + 1)] {
-            let program = set.programs.push(Program { code });
+            let program = set.programs.push(Program::from(code));
             set.tasks.push(TaskSpec {
                 mm: mm as u32,
                 start,

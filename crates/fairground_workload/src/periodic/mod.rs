@@ -64,18 +64,16 @@ fn program(set: &mut TaskSet, run: Ns, jitter: Ns, period: Ns) -> Program {
     } else {
         Instr::RunBetween { low: run.saturating_sub(jitter), high: Ns(run.0.saturating_add(jitter.0)), mode: Mode::User }
     };
-    Program {
-        code: vec![
-            Instr::Now { reg: due },
-            Instr::MarkSince { marker: latency, reg: due },
-            work,
-            Instr::MarkSince { marker: response, reg: due },
-            Instr::MarkValue { marker: jobs, value: 1 },
-            Instr::Add { reg: due, time: period },
-            Instr::SleepUntil { reg: due },
-            Instr::Jump { to: 1 },
-        ],
-    }
+    Program::from(vec![
+        Instr::Now { reg: due },
+        Instr::MarkSince { marker: latency, reg: due },
+        work,
+        Instr::MarkSince { marker: response, reg: due },
+        Instr::MarkValue { marker: jobs, value: 1 },
+        Instr::Add { reg: due, time: period },
+        Instr::SleepUntil { reg: due },
+        Instr::Jump { to: 1 },
+    ])
 }
 
 #[cfg(test)]

@@ -95,7 +95,7 @@ pub(crate) fn press(press: &Press) -> TaskSet {
     let markers = markers.map(|(name, unit)| marker(&mut set, name, unit));
     let mut parent = Program::default();
     if let Some(cpus) = press.affinity {
-        parent.push(Instr::SetAffinity { cpus });
+        parent.push(Instr::SetAffinity { cpus: Box::new(cpus) });
     }
     for index in 0..press.processes {
         let pipe = set.pipes.push(PipeSpec { sync: !press.futex, ..PipeSpec::new(PIPE_MESSAGES) });

@@ -82,7 +82,7 @@ pub(super) fn build(command: &Command, launch: Launch, groups: &Groups) -> (Task
             let recorded = if let Launch::AtZero(start) = launch { start } else { None };
             let mut program = Program::default();
             program.push(Instr::Run { work: EXEC, mode: Mode::User });
-            program.code.extend(cpus.map(|cpus| Instr::SetAffinity { cpus }));
+            program.code.extend(cpus.map(|cpus| Instr::SetAffinity { cpus: Box::new(cpus) }));
             ramp(&mut set, &mut program, recorded, *dur);
             let program = set.programs.push(program);
             let spec = TaskSpec::new(name.clone(), program);
@@ -183,7 +183,7 @@ fn child(set: &mut TaskSet, task: &HogTask, body: &Body, start: &Common) -> Prog
     program.push(Instr::Run { work: FIRST_TOUCH, mode: Mode::User });
     program.push(Instr::SetTimerSlack { slack: SLACK });
     program.push(Instr::SetNice { nice: task.nice });
-    program.code.extend(task.cpus.map(|cpus| Instr::SetAffinity { cpus }));
+    program.code.extend(task.cpus.map(|cpus| Instr::SetAffinity { cpus: Box::new(cpus) }));
     program.code.extend(task.group.map(|group| Instr::SetGroup { group }));
     program.push(load(START, start));
     program.push(load(DUE, start));

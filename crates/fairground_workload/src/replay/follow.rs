@@ -35,7 +35,8 @@ pub(super) struct Counts {
 
 /// The state of following.
 pub(super) struct Follower<'t> {
-    infos: &'t IndexVec<TaskId, TaskInfo>,
+    /// Which tasks were introduced and are no idle tasks.
+    introduced: IndexVec<TaskId, bool>,
     /// Whose wake-ups and forks count as those of a task; all others come from outside.
     members: Option<&'t IndexVec<TaskId, bool>>,
     pub(super) tracks: IndexVec<TaskId, Track>,
@@ -49,12 +50,12 @@ pub(super) struct Follower<'t> {
     pub(super) now: Instant,
 }
 
-impl<'t> Follower<'t> {
-    pub(super) fn new(infos: &'t IndexVec<TaskId, TaskInfo>) -> Follower<'t> {
+impl Default for Follower<'_> {
+    fn default() -> Self {
         Follower {
-            infos,
+            introduced: IndexVec::new(),
             members: None,
-            tracks: IndexVec::filled(Track::default(), infos.len()),
+            tracks: IndexVec::new(),
             current: BTreeMap::new(),
             switched: BTreeMap::new(),
             counts: Counts::default(),
@@ -62,9 +63,25 @@ impl<'t> Follower<'t> {
             now: Instant::ZERO,
         }
     }
-    /// The same where only some of the tasks are looked at.
-    pub(super) fn of_members(infos: &'t IndexVec<TaskId, TaskInfo>, members: &'t IndexVec<TaskId, bool>) -> Follower<'t> {
-        Follower { members: Some(members), ..Follower::new(infos) }
+}
+
+impl<'t> Follower<'t> {
+    pub(super) fn new(infos: &IndexVec<TaskId, TaskInfo>) -> Follower<'t> {
+        let mut follower = Follower::default();
+        infos.iter_enumerated().for_each(|(task, info)| follower.introduce(task, info));
+        follower
+    }
+    /// The same where only some of the tasks are looked at, and when they slept.
+    pub(super) fn of_members(infos: &IndexVec<TaskId, TaskInfo>, members: &'t IndexVec<TaskId, bool>) -> Follower<'t> {
+        let mut follower = Follower { members: Some(members), ..Follower::new(infos) };
+        follower.tracks.iter_mut().for_each(|track| track.keeps_sleeps = true);
+        follower
+    }
+    /// A task has this name and these numbers from now on.
+    pub(super) fn introduce(&mut self, task: TaskId, info: &TaskInfo) {
+        self.introduced.extend_to(task.index() + 1, false);
+        self.tracks.extend_to(task.index() + 1, Track::default());
+        self.introduced[task] = !info.name.starts_with("swapper/");
     }
     /// Takes the next record.
     pub(super) fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
@@ -112,7 +129,7 @@ impl<'t> Follower<'t> {
     }
     /// Whether the task was introduced, is no idle task and has not ended.
     fn known(&mut self, task: TaskId) -> bool {
-        let introduced = self.infos.get(task).is_some_and(|info| !info.name.starts_with("swapper/"));
+        let introduced = self.introduced.get(task).is_some_and(|introduced| *introduced);
         if !introduced {
             self.counts.strangers += 1;
         } else if self.tracks[task].state == State::Dead {

@@ -12,8 +12,8 @@ mod what_if;
 
 pub use what_if::{Loop, RESPONSE, WhatIf, what_if};
 
-use fairground_model::{Instr, Mode, PipeSpec, Program, Start, TaskInfo, TaskSet, TaskSpec, TraceEvent};
-use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, PipeId, TaskId};
+use fairground_model::{Instr, Mode, PipeSpec, Program, Sink, Start, TaskInfo, TaskSet, TaskSpec, TraceEvent};
+use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, Ns, PipeId, TaskId};
 use follow::{Follower, took_part};
 use notes::Facts;
 use track::{Act, Origin, State, Track};
@@ -45,6 +45,36 @@ const KERNEL: &[&str] =
 pub fn build(records: &[(Instant, CpuId, TraceEvent)], infos: &IndexVec<TaskId, TaskInfo>, cpus: usize) -> Replay {
     let mut follower = Follower::new(infos);
     records.iter().for_each(|(at, cpu, event)| follower.record(*at, *cpu, event));
+    made(follower, infos, cpus)
+}
+
+/// Makes tasks of a recording while it is read, so that its records need not be in memory.
+#[derive(Default)]
+pub struct Making {
+    infos: IndexVec<TaskId, TaskInfo>,
+    follower: Follower<'static>,
+}
+
+impl Making {
+    /// The tasks, to run on a machine with `cpus` CPUs, as [`build`] makes them.
+    pub fn finish(self, cpus: usize) -> Replay {
+        made(self.follower, &self.infos, cpus)
+    }
+}
+
+impl Sink for Making {
+    fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        self.infos.extend_to(task.index() + 1, info.clone());
+        self.infos[task] = info.clone();
+        self.follower.introduce(task, info);
+    }
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        self.follower.record(at, cpu, event);
+    }
+}
+
+/// Makes tasks of what was followed. What is told of a task is let go as soon as it has its program: both are long.
+fn made(mut follower: Follower<'_>, infos: &IndexVec<TaskId, TaskInfo>, cpus: usize) -> Replay {
     follower.finish();
     let mut task_of = IndexVec::filled(None, infos.len());
     for (row, (task, _)) in took_part(&follower.tracks).enumerate() {
@@ -58,9 +88,10 @@ pub fn build(records: &[(Instant, CpuId, TraceEvent)], infos: &IndexVec<TaskId, 
         facts: Facts::default(),
     };
     pipes(&follower.tracks, &mut builder);
-    for (task, track) in took_part(&follower.tracks) {
-        let program = builder.program(task, track, &infos[task]);
-        builder.task(track, &infos[task], program);
+    for task in infos.ids().filter(|task| task_of[*task].is_some()) {
+        let track = std::mem::take(&mut follower.tracks[task]);
+        let program = builder.program(task, &track, &infos[task]);
+        builder.task(&track, &infos[task], program);
     }
     let (tasks, facts) = (builder.set, builder.facts);
     let mut notes = notes::kept(&follower.counts, tasks.tasks.len());
@@ -161,6 +192,7 @@ impl Builder<'_> {
             }
         }
         run(&mut program, &mut work, mode);
+        program.code.shrink_to_fit();
         program
     }
     /// The pipe of a task that other tasks wake.

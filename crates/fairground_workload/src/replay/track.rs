@@ -70,6 +70,8 @@ pub(super) struct Track {
     pub(super) acts: Vec<Act>,
     /// The sleeps among the acts.
     pub(super) sleeps: Vec<Sleep>,
+    /// Whether sleeps are kept: a whole recording has no use for them.
+    pub(super) keeps_sleeps: bool,
     /// The CPU on which it was first seen.
     pub(super) first_cpu: Option<CpuId>,
     /// The CPUs on which it ran.
@@ -87,6 +89,7 @@ impl Default for Track {
             origin: Origin::Before,
             acts: Vec::new(),
             sleeps: Vec::new(),
+            keeps_sleeps: false,
             first_cpu: None,
             cpus: CpuMask::EMPTY,
             left: Instant::ZERO,
@@ -129,14 +132,19 @@ impl Track {
     pub(super) fn sleep(&mut self, act: Act, until: Instant, by_task: bool) {
         self.act(act);
         let from = self.left.min(until);
-        self.sleeps.push(Sleep { place: self.acts.len() - 1, from, until, is_known: true, by_task });
+        self.slept(Sleep { place: self.acts.len() - 1, from, until, is_known: true, by_task });
+    }
+    fn slept(&mut self, sleep: Sleep) {
+        if self.keeps_sleeps {
+            self.sleeps.push(sleep);
+        }
     }
     /// It was about to sleep, and did not. Twice with nothing between counts once.
     pub(super) fn again(&mut self, now: Instant, is_known: bool) {
         self.spend(now);
         if self.ran > 0 || matches!(self.acts.last(), Some(Act::Run(_))) {
             self.act(Act::Again);
-            self.sleeps.push(Sleep { place: self.acts.len() - 1, from: now, until: now, is_known, by_task: false });
+            self.slept(Sleep { place: self.acts.len() - 1, from: now, until: now, is_known, by_task: false });
         }
     }
     /// The end of the recording: the run time that is left becomes an act.

@@ -270,7 +270,7 @@ impl Compiler<'_> {
         let from_start = index == 0 && self.thread.repeat == Some(1);
         if old != new && !from_start {
             let cpus = new.unwrap_or_else(|| CpuMask::first_n(CpuMask::CAPACITY));
-            program.push(Instr::SetAffinity { cpus });
+            program.push(Instr::SetAffinity { cpus: Box::new(cpus) });
         }
     }
     fn event(&self, event: &Event, program: &mut Program) {

@@ -45,18 +45,18 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
     let loops = values.count("loop");
     let there = set.pipes.push(PipeSpec::new(PIPE_MESSAGES));
     let back = set.pipes.push(PipeSpec::new(PIPE_MESSAGES));
-    let reads_first = Program { code: round_trips(Instr::Read { pipe: there, into: 1 }, write(back), 0, loops) };
+    let reads_first = Program::from(round_trips(Instr::Read { pipe: there, into: 1 }, write(back), 0, loops));
     let writes_first = |at| round_trips(write(there), Instr::Read { pipe: back, into: 1 }, at, loops);
     if values.switch("threaded") {
         let worker0 = set.programs.push(reads_first);
-        let worker1 = set.programs.push(Program { code: writes_first(0) });
+        let worker1 = set.programs.push(Program::from(writes_first(0)));
         let worker = |name: &str, program| TaskSpec {
             start: Start::Forked,
             working_set_kib: WORKING_SET_KIB,
             ..TaskSpec::new(name, program)
         };
         let workers = [set.tasks.push(worker("sched-pipe/0", worker0)), set.tasks.push(worker("sched-pipe/1", worker1))];
-        let mut main = Program { code: vec![Instr::Now { reg: 0 }] };
+        let mut main = Program::from(vec![Instr::Now { reg: 0 }]);
         main.code.extend(workers.map(|task| Instr::Fork { task }));
         finish(&mut set, main, loops, false);
     } else {
@@ -64,7 +64,7 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
         let child =
             TaskSpec { start: Start::Forked, working_set_kib: WORKING_SET_KIB, mm: 1, ..TaskSpec::new("sched-pipe/0", child) };
         let child = set.tasks.push(child);
-        let mut parent = Program { code: vec![Instr::Now { reg: 0 }, Instr::Fork { task: child }] };
+        let mut parent = Program::from(vec![Instr::Now { reg: 0 }, Instr::Fork { task: child }]);
         let here = parent.here();
         parent.code.extend(writes_first(here));
         finish(&mut set, parent, loops, true);

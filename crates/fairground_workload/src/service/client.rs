@@ -52,7 +52,7 @@ struct Client<'a> {
 impl Client<'_> {
     /// Requests come from outside the container: whatever group the service is put into, they do not use its quota.
     fn outside() -> Program {
-        Program { code: vec![Instr::SetGroup { group: None }, Instr::Now { reg: TIME }] }
+        Program::from(vec![Instr::SetGroup { group: None }, Instr::Now { reg: TIME }])
     }
 
     fn open(&self, gap: Distribution, batch: Batch) -> Program {

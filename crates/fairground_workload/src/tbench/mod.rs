@@ -78,7 +78,7 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
         for (name, mut code, mm) in [("tbench_srv", answers, 2 * row), ("tbench", asks, 2 * row + 1)] {
             // Behind the first exchange.
             code.push(Instr::Jump { to: 2 });
-            let program = set.programs.push(Program { code });
+            let program = set.programs.push(Program::from(code));
             set.tasks.push(TaskSpec {
                 mm: mm as u32,
                 working_set_kib: WORKING_SET_KIB,

@@ -132,7 +132,7 @@ fn instr(text: &str, names: &Names, labels: &Labels<'_>) -> Result<Instr, Wrong>
                 value.parse().map_err(|_| (format!("`{value}` is no nice value"), "A number from -20 to 19.".to_string()));
             number.and_then(words::nice).map(|nice| Instr::SetNice { nice })
         }
-        "affinity" => words::cpus(value).map(|cpus| Instr::SetAffinity { cpus }),
+        "affinity" => words::cpus(value).map(|cpus| Instr::SetAffinity { cpus: Box::new(cpus) }),
         "policy" => words::policy(value).map(|policy| Instr::SetPolicy { policy }),
         "cgroup" => cgroup::find(value, &names.groups).map(|group| Instr::SetGroup { group }),
         "slice" => words::slice(value).map(|slice| Instr::SetSlice { slice }),
@@ -249,7 +249,7 @@ pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
         Instr::SetPolicy { policy } => format!("policy {}", words::policy_name(policy)),
         Instr::SetSlice { slice } => format!("slice {}", words::slice_name(slice)),
         Instr::SetClamp { clamp } => clamps::text(clamp)?,
-        Instr::SetAffinity { cpus } => format!("affinity {cpus}"),
+        Instr::SetAffinity { ref cpus } => format!("affinity {cpus}"),
         Instr::SetGroup { group: None } => format!("cgroup {}", fairground_model::cgroup::ROOT),
         Instr::SetGroup { group: Some(group) } => format!("cgroup {}", names.groups.get(group.index())?),
         Instr::SetTimerSlack { slack } => format!("slack {slack}"),

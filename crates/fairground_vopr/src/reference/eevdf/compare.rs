@@ -97,7 +97,7 @@ fn program(habit: &Habit) -> Program {
     if !habit.rounds.is_empty() {
         code.push(Instr::Jump { to: habit.once.len() as u32 });
     }
-    Program { code }
+    Program::from(code)
 }
 
 fn timed(change: &Change) -> TimedChange {
