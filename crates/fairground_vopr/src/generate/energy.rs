@@ -34,8 +34,8 @@ pub(crate) fn is_phone(dice: &mut Dice, machine: &mut Machine) -> bool {
 pub(crate) fn saves_energy(dice: &mut Dice, duration: Ns, machine: &mut Machine, set: &mut TaskSet) {
     some_energy(dice, duration, machine, set);
     if dice.once_in(2) {
-        for program in set.programs.iter_mut().filter(|program| program.code == hog()) {
-            program.code = sleeper(dice);
+        for program in set.programs.iter_mut().filter(|program| *program.code == *hog()) {
+            program.code = sleeper(dice).into();
         }
     }
 }

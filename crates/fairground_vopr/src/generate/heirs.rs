@@ -29,7 +29,7 @@ pub(crate) fn heirs(dice: &mut Dice, cpus: usize, duration: Ns, set: &mut TaskSe
 }
 
 fn task(set: &mut TaskSet, code: Vec<Instr>, start: u64) -> TaskSpec {
-    let program = set.programs.push(Program { code });
+    let program = set.programs.push(Program { code: code.into() });
     let mut spec = TaskSpec::new(format!("task{}", set.tasks.len()), program);
     spec.start = Start::At(Instant::from_ns(start));
     spec

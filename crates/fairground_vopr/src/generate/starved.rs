@@ -21,7 +21,7 @@ pub(crate) fn hogs(dice: &mut Dice, cpus: usize, set: &mut TaskSet) {
             continue;
         }
         // A file has a program for each task.
-        let program = set.programs.push(Program { code: hog() });
+        let program = set.programs.push(Program { code: hog().into() });
         let mut spec = TaskSpec::new(format!("task{}", set.tasks.len()), program);
         spec.policy = rt_policy(dice);
         spec.start = Start::At(fairground_stdx::Instant::from_ns(dice.time(0, 50_000_000)));

@@ -19,7 +19,7 @@ pub(crate) fn tight(dice: &mut Dice, cpus: usize, duration: Ns, set: &mut TaskSe
         let group = set.groups.push(group);
         for _ in 0..dice.between(1, cpus.min(8) as u64) {
             // A file has a program for each task.
-            let program = set.programs.push(Program { code: hog() });
+            let program = set.programs.push(Program { code: hog().into() });
             let mut spec = TaskSpec::new(format!("task{}", set.tasks.len()), program);
             spec.group = Some(group);
             spec.start = Start::At(Instant::from_ns(dice.time(0, duration.0 / 4)));
