@@ -62,9 +62,9 @@ fn outputs(matches: &ArgMatches) -> Box<dyn Iterator<Item = &OsStr> + '_> {
 /// The commands with their examples, and a help that has them by question.
 pub(crate) fn command() -> clap::Command {
     let all = GROUPS.iter().flat_map(|group| group.1);
-    let command = all.fold(Cli::command(), |command, (file, _, examples)| {
-        // `--runs -1` is a wrong value and no flag `-1`.
-        let signed = |arg: Arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg };
+    // `--runs -1` is a wrong value and no flag `-1`.
+    let signed = |arg: Arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg };
+    let command = all.fold(Cli::command().mut_args(signed), |command, (file, _, examples)| {
         command.mut_subcommand(name_of(file), |one| one.mut_args(signed).after_help(shown(examples)))
     });
     command.help_template(format!(

@@ -230,16 +230,17 @@ proptest! {
         let tracks = tracks(&packets);
         let switches = ftrace(&packets).iter().filter(|row| matches!(row.4, Event::SchedSwitch(_))).count();
         prop_assert_eq!(switches, run.events.iter().filter(|row| matches!(row.2, TraceEvent::SchedSwitch { .. })).count());
-        let mut decisions = 0;
+        let mut instants = 0;
         for packet in &packets {
             let known = packet.special_fields.unknown_fields().iter().count() == 0;
             prop_assert!(known && packet.data.is_some());
             if let Some(Data::TrackEvent(event)) = &packet.data {
                 prop_assert!(tracks.contains_key(&event.track_uuid()));
-                decisions += usize::from(event.type_() == Type::TYPE_INSTANT);
+                instants += usize::from(event.type_() == Type::TYPE_INSTANT);
             }
         }
-        prop_assert_eq!(decisions, run.events.iter().filter(|row| matches!(row.2, TraceEvent::Decision(_))).count());
+        let is_instant = |event: &TraceEvent| matches!(event, TraceEvent::Decision(_) | TraceEvent::KernelWarn(_));
+        prop_assert_eq!(instants, run.events.iter().filter(|row| is_instant(&row.2)).count());
     }
 }
 

@@ -414,7 +414,7 @@ fn a_warning_of_the_kernel_itself_is_told_and_the_run_goes_on() {
     let folder = Folder::new();
     let path = folder.file("limbo.toml", LIMBO);
     let csv = folder.path("limbo.csv");
-    let text = ok(&["run", &path, "--paranoid", "-o", &csv]).out;
+    let text = ok(&["run", &path, "--paranoid", "--width", "200", "-o", &csv]).out;
     let line = text.lines().find(|line| line.starts_with("kernel-warn")).unwrap_or_else(|| panic!("{text}"));
     assert!(line.contains("tg_throttle_down()") && line.contains("throttled_limbo_list") && line.contains("100.00 ms"), "{line}");
     let record = folder.read("limbo.csv");
