@@ -117,7 +117,8 @@ impl Wake {
         let Some((last, before)) = decisions.split_last() else { return Ok("none") };
         let capacity = rules.searches_capacity() && self.sched.topology().asym_cpucap_active;
         let other_rule = matches!(last.reason, Reason::SelectOnlyAllowed | Reason::SelectIdlest | Reason::SelectLocal);
-        if other_rule || capacity {
+        let by_energy = matches!(last.reason, Reason::SelectEnergy | Reason::SelectEnergyPrev);
+        if other_rule || by_energy || capacity {
             return Ok("not compared");
         }
         let affine = before.iter().find(|decision| is_affine(decision.reason));

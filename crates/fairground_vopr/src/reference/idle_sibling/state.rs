@@ -181,11 +181,12 @@ impl State {
 
 fn cpu_of(sched: &Sched, machine: &Machine, cpu: CpuId) -> Cpu {
     let (rq, spec) = (sched.rq(cpu), &machine.cpus[cpu]);
-    // Who waits for quota of its group is in no way of anybody.
+    // Who waits for quota of its group, for its own runtime, or until real-time tasks may run again is in no way of anybody.
     let counts = |task| match sched.task(task).policy.is_fair() {
         false => {
             let there = matches!(sched.task(task).state, TaskState::Running | TaskState::Queued);
-            there && !sched.is_dl_throttled(task)
+            let stopped = sched.task(task).policy.is_rt() && sched.first_rt_task(cpu).is_none();
+            there && !sched.is_dl_throttled(task) && !stopped
         }
         true => sched.se(task).on_rq && !sched.waits_for_quota(task),
     };
