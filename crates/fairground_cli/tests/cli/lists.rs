@@ -110,9 +110,9 @@ fn any_kernel_of_the_tables_is_shown() {
               Now: The previous CPU at every wake-up that reaches this point. Before: The previous CPU at
               every wake-up that reaches this point; the affinity check uses the new value (a kernel bug).
           idle_search (seam): one-pass → one-pass-others
-              Now: Likewise, but the previous CPU itself is not looked at again. Before: Siblings of the
-              previous CPU and that CPU, then from behind the target idle cores or else idle CPUs, in one
-              pass.
+              Now: Siblings of the previous CPU, not that CPU again, then from behind the target idle cores
+              or else idle CPUs, in one pass. Before: Siblings of the previous CPU and that CPU, then from
+              behind the target idle cores or else idle CPUs, in one pass.
           start_node (seam): room → small-imbalance
               Now: The local node has more tasks than imb_numa_nr allows, or over two idle CPUs fewer.
               Before: The local node has more tasks than imb_numa_nr allows.
@@ -135,12 +135,12 @@ fn any_kernel_of_the_tables_is_shown() {
               Now: For an idle CPU its task counts as one that needs a bigger CPU. Before: It is no reason
               to take a group for busier.
           energy_aware (seam): per-domain → any-saving
-              Now: Likewise; any saving is enough, and the time of the task is added apart. Before: What a
-              task adds to the energy of each performance domain is compared; a move must save more than
-              1/16.
+              Now: What a task adds to the energy of each performance domain is compared, its own time added
+              apart; any saving is enough. Before: What a task adds to the energy of each performance domain
+              is compared; a move must save more than 1/16.
           energy_model (seam): efficient → microwatt
-              Now: Likewise, in uW. Before: Power in mW, but points that cost no less than a faster one are
-              left out.
+              Now: Power in uW, but points that cost no less than a faster one are left out. Before: Power
+              in mW, but points that cost no less than a faster one are left out.
           SIS_PROP (feature): off, was on
               The search for an idle CPU visits as many as average idle time and cost of a visit allow.
               commit 70fb5ccf2ebb "sched/fair: Introduce SIS_UTIL to search idle CPU based on sum of

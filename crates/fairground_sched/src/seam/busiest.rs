@@ -137,7 +137,7 @@ seams! {
     RunnableBoost = runnable_boost {
         Off "off" "Utilisation counts as it is.",
         On "on" "It counts as at least the runnable average.",
-        WithTask "with-task" "Likewise; where a task is placed by energy, the runnable average is that with the task, or without it.",
+        WithTask "with-task" "It counts as at least the runnable average, which is that with or without the task where wake-ups go by energy.",
     }
     // The stable kernel 6.12.107 has what 7.2.13 has; 6.18.15 has not.
     history { v(4, 12) => Off, v(6, 5) => On, v(6, 12) => WithTask, v(6, 13) => On, v(7, 2) => WithTask, }

@@ -46,9 +46,9 @@ seams! {
         AllDomains "all-domains"
             "What a task adds to the energy of each performance domain is compared; a move must save more than 1/16 of that and of what all domains use.",
         PerDomain "per-domain" "What a task adds to the energy of each performance domain is compared; a move must save more than 1/16.",
-        AnySaving "any-saving" "Likewise; any saving is enough, and the time of the task is added apart.",
-        FitFirst "fit-first" "Likewise, among the CPUs that fit best; balance still moves tasks that do not fit.",
-        Bounded "bounded" "Likewise; a CPU asks for a quarter more than it uses, but for no more than its clamps allow.",
+        AnySaving "any-saving" "What a task adds to the energy of each performance domain is compared, its own time added apart; any saving is enough.",
+        FitFirst "fit-first" "Any saving is enough, among the CPUs that fit best; balance still moves tasks that do not fit.",
+        Bounded "bounded" "Any saving is enough, among the CPUs that fit best; a CPU asks for a quarter more than it uses, within its clamps.",
     }
     history { v(4, 12) => None, v(5, 0) => WholeMachine, v(5, 4) => AllDomains, v(5, 14) => PerDomain, v(6, 0) => AnySaving, v(6, 1) => FitFirst, v(6, 8) => Bounded, }
 
@@ -56,8 +56,8 @@ seams! {
     EnergyModel = energy_model {
         Milliwatt "milliwatt" "Power in mW, all points.",
         Efficient "efficient" "Power in mW, but points that cost no less than a faster one are left out.",
-        Microwatt "microwatt" "Likewise, in uW.",
-        Performance "performance" "Likewise, in tenths of uW for each unit of capacity.",
+        Microwatt "microwatt" "Power in uW, but points that cost no less than a faster one are left out.",
+        Performance "performance" "Power in tenths of uW for each unit of capacity, but points that cost no less than a faster one are left out.",
     }
     history { v(4, 12) => Milliwatt, v(5, 16) => Efficient, v(6, 0) => Microwatt, v(6, 9) => Performance, }
 }

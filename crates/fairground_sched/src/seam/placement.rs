@@ -12,7 +12,7 @@ seams! {
             "To the waker's CPU if both share a cache, else if the load per capacity of the waker's node allows it.",
         IdleThenWeight "idle-then-weight"
             "To an idle CPU of both if they share a cache, to that of a sync waker that is alone, else to the one with less load.",
-        IdleThenWeightOrPrev "idle-then-weight-or-prev" "Likewise, but an idle previous CPU is kept across caches too.",
+        IdleThenWeightOrPrev "idle-then-weight-or-prev" "To an idle CPU of both, the previous one across caches too, to that of a sync waker that is alone, else to the one with less load.",
     }
     history { v(4, 12) => CacheOrNodes, v(4, 14) => IdleThenWeight, v(5, 11) => IdleThenWeightOrPrev, }
 
@@ -59,10 +59,10 @@ seams! {
     IdleSearch = idle_search {
         Steps "steps"
             "From the target on: an idle core, then an idle CPU, whose budget forbidden CPUs use up too, then the target's siblings.",
-        StepsOfAllowed "steps-of-allowed" "Likewise; only allowed CPUs count, and a core is given up at its first busy thread.",
+        StepsOfAllowed "steps-of-allowed" "From the target on: an idle core, given up at its first busy thread, then an idle CPU, then the target's siblings; forbidden CPUs do not count.",
         OnePass "one-pass"
             "Siblings of the previous CPU and that CPU, then from behind the target idle cores or else idle CPUs, in one pass.",
-        OnePassOthers "one-pass-others" "Likewise, but the previous CPU itself is not looked at again.",
+        OnePassOthers "one-pass-others" "Siblings of the previous CPU, not that CPU again, then from behind the target idle cores or else idle CPUs, in one pass.",
     }
     history { v(4, 12) => Steps, v(5, 7) => StepsOfAllowed, v(5, 13) => OnePass, v(6, 0) => OnePassOthers, }
 
@@ -94,9 +94,9 @@ seams! {
     /// How the group is found in which a new task, or one that calls exec, starts.
     IdlestGroup = idlest_group {
         LoadOrSpare "load-or-spare" "The most spare capacity of all that CPUs have (exec), else clearly less load.",
-        LoadOrSpareLeft "load-or-spare-left" "Likewise, but what interrupts and other classes take is not spare.",
+        LoadOrSpareLeft "load-or-spare-left" "The most spare capacity of all that interrupts and other classes leave (exec), else clearly less load.",
         GroupType "group-type" "The least busy type of group, then idle CPUs or load, as balance counts them.",
-        AllowedCpus "allowed-cpus" "Likewise, by those CPUs of a group only that the task may use (the recorded stable kernels 6.1 and 6.12 too).",
+        AllowedCpus "allowed-cpus" "The least busy type of group, then idle CPUs or load, by those CPUs only that the task may use (stable kernels 6.1 and 6.12 too).",
     }
     history {
         v(4, 12) => LoadOrSpare, v(4, 16) => LoadOrSpareLeft, v(5, 5) => GroupType, v(6, 1) => AllowedCpus, v(6, 6) => GroupType,
