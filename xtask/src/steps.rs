@@ -146,6 +146,13 @@ const NIGHTLY: &[Step] = &[
             &[("FAIRGROUND_TREE", "nightly")],
         ),
     ),
+    ("cargo-deny", Act::Cargo(&["install", "cargo-deny", "--locked"], &[])),
+    (
+        "licences, bans and sources of all crates",
+        Act::Cargo(&["deny", "--all-features", "check", "bans", "licenses", "sources"], &[]),
+    ),
+    // Asks the database of RustSec on GitHub.
+    ("advisories", Act::Cargo(&["deny", "--all-features", "check", "advisories"], &[])),
     ("release page", Act::Tool(dist::run)),
     ("mdBook", Act::Cargo(&["install", "mdbook", "--no-default-features", "--features", "search"], &[])),
     ("book", Act::Tool(book::run)),
