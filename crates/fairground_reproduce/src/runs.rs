@@ -67,6 +67,7 @@ pub(super) fn run_all<J: Sync, T: Send>(
     run: impl Fn(&J) -> Result<T, Error> + Sync,
 ) -> Result<Vec<Option<T>>, Error> {
     let count = AtomicU64::new(*done);
+    control.at(*done, total);
     let one = |job: &J| {
         if control.stopped() {
             return Ok(None);

@@ -41,8 +41,34 @@ impl<'a> Control<'a> {
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
-    /// Tells how far the work is.
+    /// Tells how far the work is. Nothing once it is to end: a step that ends then was cut short, or was not begun.
     pub fn at(&self, done: u64, total: u64) {
-        self.progress.at(done, total);
+        if !self.stopped() {
+            self.progress.at(done, total);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Control, Progress};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    struct Last(AtomicU64);
+
+    impl Progress for Last {
+        fn at(&self, done: u64, _total: u64) {
+            self.0.store(done, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn steps_that_end_after_the_stop_are_not_counted() {
+        let (stop, last) = (AtomicBool::new(false), Last(AtomicU64::new(0)));
+        let control = Control::new(&stop, &last);
+        control.at(3, 10);
+        stop.store(true, Ordering::Relaxed);
+        control.at(10, 10);
+        assert_eq!(last.0.into_inner(), 3);
     }
 }

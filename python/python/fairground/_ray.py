@@ -226,6 +226,11 @@ def _quietly(function: Callable[..., Any], *arguments: Any, **named: Any) -> Non
         pass
 
 
+def _told(done: int, total: int) -> None:
+    """Tells the command how far the work is."""
+    print(done, total, flush=True)
+
+
 def main() -> int:
     """What `fairground sweep --engine ray` starts: fills the journal of a sweep file."""
     parser = argparse.ArgumentParser(prog="python3 -m fairground._ray")
@@ -241,10 +246,7 @@ def main() -> int:
             hint = "Install the package of the same checkout: pip install ./python"
             message = f"the Python package is version {__VERSION__}, the command {asked.version}"
             raise InputError([Mistake("fairground", None, None, message, hint)])
-        from ._progress import Bar
-
-        with Bar(sys.stderr.isatty(), "sweeping") as bar:
-            sweep(SweepPlan(asked.file, None, asked.until, asked.seeds_apart), asked.address, asked.journal, asked.fresh, bar.tell)
+        sweep(SweepPlan(asked.file, None, asked.until, asked.seeds_apart), asked.address, asked.journal, asked.fresh, _told)
     except (InputError, WorldError, BrokenInvariant) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 3 if isinstance(error, WorldError) else 101

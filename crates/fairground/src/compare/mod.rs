@@ -82,6 +82,7 @@ pub fn compare(scenario: &Scenario, options: &CompareOptions, control: Control<'
         (0..options.runs.max(1)).flat_map(|run| [&a, &b].map(|side| side.with_seed(scenario.seed.wrapping_add(run)))).collect();
     let done = AtomicU64::new(0);
     let total = jobs.len() as u64;
+    control.at(0, total);
     let settings = RunOptions { paranoid: options.paranoid, ..RunOptions::default() };
     let ran: Result<Vec<(RunOutcome, Option<Timeline>)>, Error> = jobs
         .par_iter()

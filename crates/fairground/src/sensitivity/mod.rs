@@ -66,6 +66,7 @@ pub fn sensitivity(scenario: &Scenario, options: &SensitivityOptions, control: C
     let mut settings = vec![(Prices::AsGiven, scenario.machine.clone())];
     settings.extend(machines.collect::<Result<Vec<_>, Error>>()?);
     let progress = Counted { control, done: AtomicU64::new(0), total: plan.runs(&settings) };
+    control.at(0, progress.total);
 
     let mut done = plan.run(&settings[..1], &progress)?;
     let is_used = |class: &CostClass| done.iter().any(|one| one.spent.class(*class).0 > 0);

@@ -349,6 +349,7 @@ impl Sweep {
         let groups = self.groups(&numbers);
         let total: usize = groups.iter().map(ExactSizeIterator::len).sum();
         let done = AtomicU64::new(0);
+        control.at(0, total as u64);
         let one = |group: Range<usize>| -> Result<Vec<Row>, Error> {
             let mut rows: Vec<Row> = Vec::with_capacity(group.len());
             let mut ended = Ended::new(self, group.clone());

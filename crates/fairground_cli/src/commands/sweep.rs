@@ -7,7 +7,6 @@ use crate::progress::{Bar, Unit};
 use crate::show::{self, tell};
 use fairground::output::{ResultFiles, ResultKind};
 use fairground::sweep::{Sweep, SweepOptions, sweep_document, sweep_file, sweep_summary, sweep_table};
-use fairground_scenario::control::Silent;
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
@@ -75,10 +74,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let mut options = SweepOptions { threads: args.threads, fresh: args.fresh, journal: args.journal.clone() };
     let stop = interrupt::flag();
     let files = ResultFiles::open_beside(&args.output, sweep.journal(&options), "sweep", &KINDS)?;
+    let bar = Bar::new("sweeping", Unit::Runs);
     match args.engine {
         Engine::Ray => {
-            let code = filled(args, &options, Control::new(stop, &Silent))?;
+            let code = filled(args, &options, Control::new(stop, &bar))?;
             if code != 0 {
+                bar.finish();
                 return Ok(code);
             }
             // All runs stand in the journal now.
@@ -86,7 +87,6 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         }
         Engine::Local => {}
     }
-    let bar = Bar::new("sweeping", Unit::Runs);
     let swept = sweep.run(&options, Control::new(stop, &bar));
     bar.finish();
     let swept = swept?;

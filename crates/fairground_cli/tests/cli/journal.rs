@@ -69,3 +69,32 @@ fn a_second_sweep_on_one_journal_is_refused_while_the_first_goes_on() {
     folder.file("a.toml", SMALL);
     ok(&["sweep", &path, "--journal", &journal]);
 }
+
+/// Runs that were not begun are not done. A stand-in for the package notes no run, and says that one was.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_sweep_counts_what_was_finished() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, path) = sweep();
+    folder.file("a.toml", SMALL.replace("\"1s\"", "\"10d\""));
+    let script = "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\necho 1 2\ntouch \"$FAIRGROUND_TEST_BEGAN\"\nexec sleep 60\n";
+    let python = folder.file("python3", script);
+    std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let search = format!("{}:{}", folder.path(""), std::env::var("PATH").unwrap());
+    for (engine, began, says) in [("local", "j", "after 0 of 2 runs"), ("ray", "began", "after 1 of 2 runs")] {
+        let words = ["sweep", &path, "--engine", engine, "--journal", &folder.path("j"), "-o", &folder.path("x.csv")];
+        let mut sweep = command(&words);
+        sweep.env("PATH", &search).env("FAIRGROUND_TEST_BEGAN", folder.path("began"));
+        let child = sweep.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        while !folder.has(began) || (began == "j" && folder.read("j").is_empty()) {
+            std::thread::yield_now();
+        }
+        // The command looks at what the stand-in says twenty times a second.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        let ended = child.wait_with_output().unwrap();
+        let err = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(130), "{engine}: {err}");
+        assert!(err.contains(says), "{engine}: {err}");
+    }
+}
