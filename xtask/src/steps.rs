@@ -154,6 +154,7 @@ const NIGHTLY: &[Step] = &[
     // Asks the database of RustSec on GitHub.
     ("advisories", Act::Cargo(&["deny", "--all-features", "check", "advisories"], &[])),
     ("release page", Act::Tool(dist::run)),
+    ("the same page, made in another folder", Act::Tool(dist::again)),
     ("mdBook", Act::Cargo(&["install", "mdbook", "--no-default-features", "--features", "search"], &[])),
     ("book", Act::Tool(book::run)),
     ("benches", Act::Cargo(&["bench", "--workspace"], &[])),

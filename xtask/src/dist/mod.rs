@@ -38,6 +38,40 @@ pub(crate) fn run(root: &Path) -> bool {
     }
 }
 
+/// Makes the page once more, from a clone of the last commit in another folder, and compares the checksums: where the sources lie, and
+/// what lay there before, must not show. Takes two builds with full optimisation.
+pub(crate) fn again(root: &Path) -> bool {
+    match differences(root) {
+        Ok(lines) if lines.is_empty() => true,
+        Ok(lines) => {
+            lines.iter().for_each(|line| eprintln!("not as before: {line}"));
+            false
+        }
+        Err(why) => {
+            eprintln!("{why}");
+            false
+        }
+    }
+}
+
+/// Checksums of the second page that the first does not have.
+fn differences(root: &Path) -> Result<Vec<String>, String> {
+    let root = &root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
+    let changed = done(Command::new("git").current_dir(root).args(["status", "--porcelain"]))?;
+    if !changed.is_empty() {
+        return Err(format!("a clone has the last commit only, and here is more:\n{changed}"));
+    }
+    let clone = root.join("target/dist/again");
+    if clone.exists() {
+        fs::remove_dir_all(&clone).map_err(|error| at(&clone, &error))?;
+    }
+    done(Command::new("git").args(["clone", "--quiet", "--depth", "1"]).arg(format!("file://{}", root.display())).arg(&clone))?;
+    done(cargo(&clone).args(["run", "--quiet", "--package", "xtask", "--", "dist"]))?;
+    let sums = |root: &Path| read(&root.join("target/dist/page/SHA256SUMS"));
+    let first = sums(root)?;
+    Ok(sums(&clone)?.lines().filter(|line| !first.contains(line)).map(str::to_string).collect())
+}
+
 fn make(root: &Path) -> Result<Vec<String>, String> {
     let root = &root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
     let program = build(root)?;

@@ -57,9 +57,10 @@ seams! {
     LbPinned = lb_pinned {
         AnyCpu "any-cpu" "Balance tries again while any CPU is left, in the domain or not.",
         OtherGroups "other-groups" "Balance tries again while CPUs outside the destination's group are left.",
-        Tested "tested" "The same; and a queue counts as pinned until a task of it was tried, and keeps the mark of the parent's group.",
+        MarkStays "mark-stays" "The same, and the parent's group keeps its mark (imbalance) where only bound tasks were found.",
+        Tested "tested" "The same, and a queue counts as pinned until a task of it was tried.",
     }
-    history { v(4, 12) => AnyCpu, v(4, 13) => OtherGroups, v(5, 12) => Tested, }
+    history { v(4, 12) => AnyCpu, v(4, 13) => OtherGroups, v(5, 4) => MarkStays, v(5, 12) => Tested, }
 
     /// How many tasks one look at a queue goes through.
     LbLoop = lb_loop {

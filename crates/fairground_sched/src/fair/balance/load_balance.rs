@@ -63,7 +63,7 @@ impl Sched {
         domain.lb_stats(idle).count += 1;
         let cpus = match self.profile.lb_pinned {
             LbPinned::AnyCpu => cx.machine.online,
-            LbPinned::OtherGroups | LbPinned::Tested => domain.span.and(&cx.machine.online),
+            LbPinned::OtherGroups | LbPinned::MarkStays | LbPinned::Tested => domain.span.and(&cx.machine.online),
         };
         let tasks = std::mem::take(&mut self.rqs[cx.cpu].lb.detached);
         LoadBalance { env: LbEnv::new(sd, domain.cpu, idle, cpus, tasks), stage: Stage::Search, moved: 0 }
@@ -172,7 +172,9 @@ impl Sched {
         env.cpus.remove(src);
         let others = match self.profile.lb_pinned {
             LbPinned::AnyCpu => !env.cpus.is_empty(),
-            LbPinned::OtherGroups | LbPinned::Tested => !env.cpus.is_subset(&self.topology.groups[domain.first_group].span),
+            LbPinned::OtherGroups | LbPinned::MarkStays | LbPinned::Tested => {
+                !env.cpus.is_subset(&self.topology.groups[domain.first_group].span)
+            }
         };
         if others {
             env.begin_loop_anew();
@@ -218,7 +220,7 @@ impl Sched {
 
     /// There is no imbalance that this CPU could do anything about.
     fn out_balanced(&mut self, env: &LbEnv) -> u32 {
-        let keeps_mark = env.all_pinned && self.profile.lb_pinned == LbPinned::Tested;
+        let keeps_mark = env.all_pinned && matches!(self.profile.lb_pinned, LbPinned::MarkStays | LbPinned::Tested);
         if let Some(parent) = self.topology.domains[env.sd].parent
             && !keeps_mark
         {

@@ -37,6 +37,28 @@ fn a_cpu_without_tasks_may_be_the_busiest_one_up_to_v5_12() {
     }
 }
 
+/// CPUs 0 to 2 have a cache, and 3 to 5 have one. CPU 1 has two tasks that must stay there, so CPU 0 marks their group for the balance above,
+/// and looks again without CPU 1. It finds nothing then. Up to v5.3 that took the mark away, so nobody above ever saw it.
+#[test]
+fn a_group_stays_marked_where_only_bound_tasks_were_found_from_v5_4_on() {
+    for (kernel, expected) in [("v5.1", false), ("v5.10", true), ("v5.19", true), ("v6.12", true)] {
+        let mut view = MachineView::flat(6, Ns(MS));
+        for number in 0..6 {
+            view.cpus[cpu(number)].llc = CpuMask::parse_list(if number < 3 { "0-2" } else { "3-5" }).unwrap();
+        }
+        let mut world = World::new(kernel, view);
+        for _ in 0..2 {
+            world.queued(1, CpuMask::only(cpu(1)));
+        }
+        world.fully_used(1);
+        let below = world.sd(0, 0);
+        assert_eq!(world.balance(below), 0, "{kernel}");
+        let above = world.sd(0, 1);
+        let group = world.domain(above).first_group;
+        assert_eq!(world.sched.topology.groups[group].imbalance, expected, "{kernel}");
+    }
+}
+
 /// A CPU at half its capacity runs one task, and another one sleeps there with its dequeue put off: two tasks up to v6.13, one from then
 /// on. One alone is moved away, also by the look of the tick.
 #[test]

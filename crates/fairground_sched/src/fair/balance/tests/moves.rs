@@ -59,7 +59,7 @@ impl World {
     }
 
     /// That CPU has been busy for long: in load-based balance that makes it overloaded by two tasks.
-    fn fully_used(&mut self, on: u32) {
+    pub(super) fn fully_used(&mut self, on: u32) {
         let cfs = self.sched.rqs[cpu(on)].cfs;
         self.sched.group_stats.cpu_changes(cpu(on));
         self.sched.pelt_cfs[cfs].util_avg = 1024;
