@@ -1,0 +1,14 @@
+#![doc = include_str!("README.md")]
+
+mod container;
+mod groups;
+mod import;
+mod json;
+mod snapshot;
+
+pub use container::{Container, Manifest, RECORDINGS, VERSION};
+pub(crate) use import::{holds, read};
+pub use snapshot::{Host, SnapGroup, SnapTask, Snapshot};
+
+/// The format's name in the registry.
+pub(crate) const NAME: &str = "fgr";
