@@ -31,4 +31,4 @@ pub use doors::{
 pub use export::{TraceWriter, WriterOptions};
 pub use folder::{Folder, read_source_at};
 pub use import::{GroupOf, ImportStats, Inferred, Note, RecordedTrace, Repair, Severity};
-pub use registry::{Format, FormatError, ImportError, ReadSeek, Reading, formats, writer_for, writer_with};
+pub use registry::{Format, FormatError, ImportError, ReadSeek, formats, writer_for, writer_with};

@@ -11,7 +11,6 @@
 use super::folder::Unfinished;
 use super::{BEFORE, take, write_manifest};
 use fairground_formats::fgr::{Manifest, RECORDINGS, SnapGroup, SnapTask, Snapshot};
-use fairground_formats::{Reading, formats};
 use fairground_model::cgroup::{ROOT, check_path, parent, weight_to_shares};
 use fairground_model::{Mistakes, Sink, TaskInfo, TraceEvent};
 use fairground_scenario::text_file::{name_of, read_text};
@@ -55,12 +54,11 @@ pub fn container_of(recording: &Path, map: &Path, output: &Path) -> Result<Mappe
     }
     let mut seen = Seen::default();
     let stats = trace_file::open(recording)?.read_as_recorded(&mut seen)?;
-    let named = |format: &str| formats().iter().any(|row| row.name == format && matches!(row.read, Reading::Events(_)));
     let file = match stats.format {
         "perf-data" => RECORDINGS[0],
         "trace-dat" => RECORDINGS[1],
         "json" => RECORDINGS[2],
-        format if named(format) && format == "ftrace" => RECORDINGS[3],
+        "ftrace" => RECORDINGS[3],
         format => {
             let message = format!("this is {format}, and a container holds perf.data, trace.dat, text of ftrace or our JSON");
             let hint = "`fairground convert` makes JSON of it first.";

@@ -28,6 +28,7 @@ use fairground_model::NullSink;
 use fairground_report::Document;
 use fairground_report::units::format_count;
 use fairground_scenario::Error;
+use fairground_stdx::{CpuMask, Ns, units};
 use folder::Unfinished;
 use mask::Mask;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,15 @@ const BEFORE: &str = "before";
 const AFTER: &str = "after";
 /// A machine with more tasks that want to run than this share of its CPUs, in percent, is said to be under load.
 const LOAD_PERCENT: u64 = 50;
+
+/// A length of time as people write it: `10s`.
+pub fn parse_length(text: &str) -> Result<Duration, String> {
+    match units::parse_ns(text) {
+        Ok(length) if length > Ns::ZERO => Ok(Duration::from_nanos(length.0)),
+        Ok(_) => Err("expected a time above 0".to_string()),
+        Err(error) => Err(format!("expected a time with its unit, as 10s: {error}")),
+    }
+}
 
 /// What is recorded, and how.
 #[derive(Clone, Debug)]
@@ -187,7 +197,7 @@ fn host_notes(taken: &Snapshot) -> Vec<String> {
     let host = &taken.host;
     let mut notes: Vec<String> = host.not_readable.iter().map(|what| format!("not readable: {what}")).collect();
     let load = host.loadavg.as_deref().and_then(|line| line.split_whitespace().next());
-    let cpus = host.online.as_deref().and_then(fairground_stdx::CpuMask::parse_list).map_or(0, |cpus| u64::from(cpus.weight()));
+    let cpus = host.online.as_deref().and_then(CpuMask::parse_list).map_or(0, |cpus| cpus.weight() as u64);
     // 2.89 as 289 hundredths.
     let hundredths = load.and_then(|load| load.replace('.', "").parse::<u64>().ok());
     if let (Some(load), Some(hundredths)) = (load, hundredths)

@@ -52,7 +52,9 @@ pub(super) fn write(snapshot: &Snapshot, folder: &Path) -> io::Result<()> {
     std::fs::create_dir(folder)?;
     let rows = |name: &str, rows: &mut dyn Iterator<Item = serde_json::Value>| -> io::Result<()> {
         let mut out = BufWriter::new(File::create(folder.join(name))?);
-        rows.try_for_each(|row| writeln!(out, "{row}"))?;
+        for row in rows {
+            writeln!(out, "{row}")?;
+        }
         out.flush()
     };
     std::fs::write(folder.join("host.json"), format!("{:#}\n", snapshot.host.json()))?;

@@ -26,10 +26,10 @@ impl Instance {
     fn dropped(&self) -> u64 {
         let cpus = super::root::names_of(&self.0.join("per_cpu"));
         let texts = cpus.iter().filter_map(|cpu| super::root::text_of(&self.0.join("per_cpu").join(cpu).join("stats")).ok());
-        let count = |text: String| -> u64 {
-            let lost = |line: &str| line.strip_prefix("dropped events:").or_else(|| line.strip_prefix("overrun:"))?.trim().parse().ok();
-            text.lines().filter_map(lost).sum::<u64>()
+        let lost = |line: &str| -> Option<u64> {
+            line.strip_prefix("dropped events:").or_else(|| line.strip_prefix("overrun:"))?.trim().parse().ok()
         };
+        let count = |text: String| text.lines().filter_map(lost).sum::<u64>();
         texts.map(count).sum()
     }
 }

@@ -8,7 +8,7 @@ mod snapshot;
 
 pub use container::{Container, Manifest, RECORDINGS, VERSION};
 pub(crate) use import::{holds, read};
-pub use snapshot::{Host, SnapGroup, SnapTask, Snapshot};
+pub use snapshot::{Host, Settings, SnapGroup, SnapTask, Snapshot};
 
 /// The format's name in the registry.
 pub(crate) const NAME: &str = "fgr";

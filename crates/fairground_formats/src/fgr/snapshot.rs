@@ -23,6 +23,19 @@ pub struct Snapshot {
     pub machine: String,
 }
 
+/// What a task was given beside its nice value, which records tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Settings {
+    /// Its policy, if it is another than SCHED_OTHER.
+    pub policy: Option<Policy>,
+    /// Its own slice.
+    pub slice: Option<Ns>,
+    /// The clamps that it asks for.
+    pub clamp: UtilClamp,
+    /// The CPUs that it may use, if not all.
+    pub affinity: Option<CpuMask>,
+}
+
 /// The host: what is not of one task or one group. `None` = it could not be read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Host {
@@ -297,6 +310,25 @@ impl Snapshot {
             made.insert(path, specs.push(spec));
         }
         (specs, left_out)
+    }
+    /// The tasks by their ids.
+    pub fn by_tid(&self) -> BTreeMap<u32, &SnapTask> {
+        self.tasks.iter().map(|task| (task.tid, task)).collect()
+    }
+    /// What tasks were given that differs from what they are born with, by their ids: a policy, a slice of its own, clamps, and CPUs if it
+    /// may not use all that are on line. None of the kernel's own threads, which the kernel binds by itself.
+    pub fn settings(&self) -> BTreeMap<u32, Settings> {
+        let all = self.host.online.as_deref().and_then(CpuMask::parse_list);
+        let all = all.unwrap_or_else(|| CpuMask::first_n(CpuMask::CAPACITY));
+        let base = self.base_slice_ns();
+        let of = |task: &SnapTask| Settings {
+            policy: task.policy().filter(|policy| *policy != Policy::Normal),
+            slice: task.slice_ns.filter(|slice| base.is_some_and(|base| base != *slice)).map(Ns),
+            clamp: task.clamp(),
+            affinity: task.affinity().filter(|mask| !all.and(mask).is_empty() && all.and(mask) != all),
+        };
+        let own = self.tasks.iter().filter(|task| !task.kthread).map(|task| (task.tid, of(task)));
+        own.filter(|row| row.1 != Settings::default()).collect()
     }
     /// The slice that most tasks have: the base slice, from which a task with a slice of its own differs.
     pub fn base_slice_ns(&self) -> Option<u64> {

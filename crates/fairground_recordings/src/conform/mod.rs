@@ -10,15 +10,17 @@ pub use quota::{QuotaReplay, RecordedQuotas, recorded_quotas};
 pub use share::percent;
 pub use show::{document, explain, parting, summary, tables};
 
+use crate::beside;
 use crate::kernel::{profile_of_release, version_of};
 use crate::system::System;
 use fairground_conform::{BatchRule, Fit, GroupMove, Kind, KindTally, Lockstep, Outcome, Quota, Recording, Setup, Tally};
 use fairground_formats::ImportStats;
+use fairground_formats::fgr::{Container, Snapshot};
 use fairground_machine::Machine;
 use fairground_metrics::{Clip, Interval};
 use fairground_model::cgroup::Memberships;
 use fairground_model::features::FeatSet;
-use fairground_model::{Mistakes, TaskInfo};
+use fairground_model::{Mistakes, TaskGroupSpec, TaskInfo};
 use fairground_scenario::{Control, Error, Overrides, guard, trace_file};
 use fairground_sched::Profile;
 use fairground_stdx::{IndexVec, TaskId, TgId};
@@ -162,14 +164,20 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let workload = workload::read(folder);
     facts.groups(&workload);
     let scenario = options.scenario.as_deref().map(|path| scenario::load(path, &options.overrides)).transpose()?;
+    let container = stats.container.clone();
+    let of_host = container.as_ref().and_then(|known| beside::machine_of(known, recording.nr_cpus(), &mut facts.notes));
+    let tells_tick = system.is_some() || scenario.is_some() || of_host.is_some();
     let machine = match &scenario {
         Some(scenario) => machine_told(&scenario.machine, recording.nr_cpus())?,
-        None => machine_of(options, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?,
+        None => machine_of(options, of_host, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?,
     };
     let is_set = folder.join("workload.txt").is_file();
     let profile = match &scenario {
         Some(scenario) => scenario.profile.clone(),
-        None => facts.profile_of(options, system.as_ref(), is_set, (&name, stats.kernel_release.as_deref()))?,
+        None => {
+            let of_host = container.as_ref().map(|known| (known.as_ref(), machine.cpus.len()));
+            facts.profile_of(options, system.as_ref(), of_host, is_set, (&name, stats.kernel_release.as_deref()))?
+        }
     };
     profile.rules_are_ours().map_err(|wrong| Error::one("command line", wrong.message, wrong.hint))?;
     let profile = facts.switched(profile, &workload);
@@ -180,7 +188,14 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
             let (groups, members) = workload::groups(&workload, &recording.tasks);
             (Some(groups), members)
         }
-        None => (None, Vec::new()),
+        None => match container.as_ref().and_then(|known| known.beginning().map(|begin| (known, begin))) {
+            Some((known, begin)) => {
+                told.specs = beside::specs(known, &recording.tasks);
+                told.allowed = told.specs.iter().filter_map(|row| Some((row.0, row.1.affinity?))).collect();
+                (Some(facts.groups_of(begin)), Vec::new())
+            }
+            None => (None, Vec::new()),
+        },
     };
     let is_trace_alone = known.is_none();
     let memberships = Memberships::of(known, recording.groups.iter().map(|row| (row.task, row.group())));
@@ -205,7 +220,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let setup = Setup {
         profile: profile.clone(),
         machine: machine.view(),
-        tick: (system.is_some() || scenario.is_some()).then_some(machine.tick),
+        tick: tells_tick.then_some(machine.tick),
         keep: options.keep.max(1),
         lags: Vec::new(),
         specs: told.specs,
@@ -330,11 +345,15 @@ fn import_notes(name: &str, stats: &ImportStats) -> Vec<String> {
 
 fn machine_of(
     options: &ConformOptions,
+    of_host: Option<Machine>,
     system: Option<&System>,
     nr_cpus: usize,
     notes: &mut Vec<String>,
 ) -> Result<Machine, Error> {
-    let recorded = system.map(|system| system.machine(&options.overrides, notes)).transpose()?;
+    let recorded = match of_host {
+        Some(machine) => Some(machine),
+        None => system.map(|system| system.machine(&options.overrides, notes)).transpose()?,
+    };
     let machine = match recorded.filter(|machine| machine.cpus.len() >= nr_cpus) {
         Some(machine) => machine,
         None => {
@@ -383,6 +402,16 @@ impl Facts {
             );
         }
     }
+    /// The groups of a host when it was recorded.
+    fn groups_of(&mut self, begin: &Snapshot) -> IndexVec<TgId, TaskGroupSpec> {
+        let (groups, left_out) = begin.specs();
+        let limited = groups.iter().filter(|group| group.limit.quota.is_some()).count();
+        self.notes.push(format!("{} groups with their weights are those of the recording, {limited} of them with a quota", groups.len()));
+        if left_out > 0 {
+            self.notes.push(format!("{left_out} groups of the recording have a path or a limit that no group can have, or are too many"));
+        }
+        groups
+    }
     /// What is known of groups beside the trace, and what a scenario does that is not followed.
     fn told(&mut self, note: Option<String>, told: &mut scenario::Told) {
         self.notes.extend(note);
@@ -423,11 +452,20 @@ impl Facts {
         &mut self,
         options: &ConformOptions,
         system: Option<&System>,
+        of_host: Option<(&Container, usize)>,
         is_set: bool,
         (name, release): (&str, Option<&str>),
     ) -> Result<Profile, Error> {
         let recorded = match system {
             _ if options.overrides.profile.is_some() => None,
+            _ if of_host.is_some() => {
+                let profile = release.and_then(|release| self.of_release(release));
+                let settled = |profile, notes: &mut Vec<String>| match of_host {
+                    Some((known, cpus)) => beside::settled(profile, known, cpus, notes),
+                    None => profile,
+                };
+                profile.map(|profile| settled(profile, &mut self.notes))
+            }
             None if is_set => Some(self.nearest("the set has no `system/` that tells its kernel")?),
             None => release.and_then(|release| self.of_release(release)),
             Some(system) => match system.profile(&mut self.notes) {
