@@ -4,9 +4,9 @@ use crate::kernel::profile_of_release;
 use crate::system::{with_features, with_tunables};
 use fairground_formats::fgr::Container;
 use fairground_machine::{Machine, machine_file};
-use fairground_model::{ProgramId, TaskInfo, TaskSpec};
+use fairground_model::{TaskInfo, TaskSpec};
 use fairground_sched::Profile;
-use fairground_stdx::{IndexVec, TaskId};
+use fairground_stdx::{IndexVec, ProgramId, TaskId};
 use std::collections::BTreeSet;
 
 /// The machine of a container, if it has at least the CPUs that the recording names. One that is not read is noted.

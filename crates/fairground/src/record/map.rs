@@ -13,6 +13,7 @@ use super::{BEFORE, take, write_manifest};
 use fairground_formats::fgr::{Manifest, RECORDINGS, SnapGroup, SnapTask, Snapshot};
 use fairground_model::cgroup::{ROOT, check_path, parent, weight_to_shares};
 use fairground_model::{Mistakes, Sink, TaskInfo, TraceEvent};
+use fairground_report::Document;
 use fairground_scenario::text_file::{name_of, read_text};
 use fairground_scenario::{Error, inputs, trace_file};
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -28,6 +29,19 @@ pub struct Mapped {
     pub groups: usize,
     /// Tasks of the recording that it puts into one.
     pub tasks: usize,
+}
+
+impl Mapped {
+    /// What was made, in a line.
+    pub fn summary(&self) -> String {
+        format!("{} tasks of the recording are in the {} groups of the map", self.tasks, self.groups)
+    }
+    /// The document of `convert --cgroup-map --json`.
+    pub fn document(&self) -> Document {
+        let mut document = Document::new("convert", &[], None, None);
+        document.set("container", self.path.display().to_string()).set("groups", self.groups).set("tasks", self.tasks);
+        document
+    }
 }
 
 /// Which tasks a line means.

@@ -30,8 +30,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SYSTEM:NAME")]
     event: Vec<String>,
     /// Memory for each CPU's buffer, MiB, a power of two
-    #[arg(long, value_name = "MIB", default_value = "16", value_parser = whole(1..=4096))]
-    buffer: u64,
+    #[arg(long, value_name = "MIB", default_value = "16", value_parser = whole(1_u32..=4096))]
+    buffer: u32,
     /// Replace the names of tasks and groups by task-1, group-1 and so on
     #[arg(long)]
     mask: bool,
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         comm: args.comm.clone(),
         cgroup: args.cgroup.clone(),
         events: args.event.clone(),
-        buffer_mib: u32::try_from(args.buffer).unwrap_or(u32::MAX),
+        buffer_mib: args.buffer,
         is_masked: args.mask,
         recorder: args.recorder,
     };

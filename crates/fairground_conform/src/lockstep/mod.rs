@@ -216,6 +216,8 @@ pub struct Lockstep<'r> {
     keep: usize,
     lags: Vec<(TaskId, i64)>,
     learns: bool,
+    /// Groups with groups in them.
+    groups_above: BTreeSet<TgId>,
     /// Picks beside a waiting task of another class than the fair one.
     classes: Tally,
     facts: BTreeMap<&'static str, u64>,
@@ -287,6 +289,7 @@ impl<'r> Lockstep<'r> {
             keep: setup.keep,
             lags: setup.lags.clone(),
             learns: setup.learns,
+            groups_above: setup.groups.iter().filter_map(|group| group.parent).collect(),
             classes: Tally::default(),
             facts: BTreeMap::new(),
             patience: Patience::new(nr_cpus),

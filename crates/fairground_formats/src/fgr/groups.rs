@@ -58,6 +58,19 @@ impl<'a> Grouping<'a> {
             known,
         }
     }
+    /// A child is where its parent is, unless it is known to be elsewhere.
+    fn inherit(&mut self, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+        let Some(path) = parent.and_then(|parent| self.at.get(&parent)).cloned() else { return };
+        if self.at.contains_key(&child) {
+            return;
+        }
+        if let Some(&autogroup) = parent.and_then(|parent| self.autogroups.get(&parent)) {
+            self.autogroups.insert(child, autogroup);
+        }
+        self.told += 1;
+        self.sink.group(self.now, cpu, child, InGroup::Is(&path));
+        self.at.insert(child, path);
+    }
     /// The CPU group that a path means: the nearest one at or above it that has the controller.
     fn cpu_group<'p>(&self, path: &'p str) -> &'p str {
         let mut above = std::iter::successors(Some(path), |path| parent(path));
@@ -107,6 +120,9 @@ impl Sink for Grouping<'_> {
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         self.now = at;
+        if let TraceEvent::SchedProcessFork { parent, child } = *event {
+            self.inherit(cpu, parent, child);
+        }
         self.sink.record(at, cpu, event);
     }
     fn context(&mut self, cpu: CpuId, current: Option<TaskId>) {
