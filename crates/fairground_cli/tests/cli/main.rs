@@ -24,6 +24,7 @@ mod outputs;
 mod outputs_kept;
 mod pages;
 mod recorded_time;
+mod record;
 mod run;
 mod sensitivity;
 mod statistics;

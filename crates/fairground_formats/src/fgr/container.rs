@@ -108,6 +108,7 @@ impl Container {
         if !self.manifest.missing_events.is_empty() {
             notes.push(format!("events that the recorded kernel does not have: {}", self.manifest.missing_events.join(" ")));
         }
+        notes.extend(begin.host.not_readable.iter().map(|what| format!("not readable on the recorded host: {what}")));
         if let Some(load) = begin.host.loadavg.as_ref().and_then(|line| line.split_whitespace().next()) {
             notes.push(format!("load average of the host when the recording began: {load}"));
         }
