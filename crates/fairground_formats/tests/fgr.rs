@@ -14,7 +14,8 @@ const TRACE: &str = "\
  web-10     [000] d..2.  1.000005: sched_switch: prev_comm=web prev_pid=10 prev_prio=120 prev_state=S ==> next_comm=job next_pid=30 next_prio=120
  job-30     [000] d..2.  1.000006: sched_switch: prev_comm=job prev_pid=30 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
 ";
-const MANIFEST: &str = r#"{"format": "fairground recording", "version": 1, "events": ["sched:sched_switch", "cgroup:cgroup_attach_task"]}"#;
+const MANIFEST: &str =
+    r#"{"format": "fairground recording", "version": 1, "events": ["sched:sched_switch", "cgroup:cgroup_attach_task"]}"#;
 const HOST: &str = r#"{"release": "6.12.1", "hz": 250, "autogroup": true, "cpu_hierarchy": 4, "online": "0-3", "loadavg": "7.10 1 1",
     "later": {"keys": "are skipped"}, "stat": ["cpu 100 0 0 100 0 0 0 0 0 0"]}"#;
 const HOST_AFTER: &str = r#"{"online": "0-2", "stat": ["cpu 150 0 0 140 0 0 0 10 0 0"]}"#;
@@ -128,10 +129,12 @@ fn an_archive_of_a_container_is_the_same_trace() {
 
 #[test]
 fn a_snapshot_may_have_a_hundred_thousand_tasks() {
-    let rows = (0..100_000).map(|row| format!("{{\"tid\": {row}, \"pid\": {row}, \"comm\": \"t\", \"group\": \"/autogroup-5\"}}\n"));
+    let rows =
+        (0..100_000).map(|row| format!("{{\"tid\": {row}, \"pid\": {row}, \"comm\": \"t\", \"group\": \"/autogroup-5\"}}\n"));
     let tasks: String = rows.collect();
-    let files = files().into_iter().map(|file| if file.0 == "before/tasks.jsonl" { (file.0, tasks.clone().into_bytes()) } else { file });
+    let files =
+        files().into_iter().map(|file| if file.0 == "before/tasks.jsonl" { (file.0, tasks.clone().into_bytes()) } else { file });
     let trace = read(files.collect()).unwrap();
-    assert_eq!(trace.stats.container.unwrap().before.unwrap().tasks.len(), 100_000);
+    assert_eq!(trace.stats.container.unwrap().before.as_ref().unwrap().tasks.len(), 100_000);
     assert_eq!(trace.stats.events, 4);
 }

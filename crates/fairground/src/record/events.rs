@@ -46,7 +46,11 @@ pub(super) fn choose(root: &Root, besides: &[String]) -> Result<Events, Error> {
     for event in WANTED.into_iter().chain(besides.iter().map(String::as_str)) {
         let shape = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let Some((system, name)) = event.split_once(':').filter(|(system, name)| shape(system) && shape(name)) else {
-            return Err(Error::one(format!("--event {event}"), "this is no tracepoint", "Write SYSTEM:NAME, as in irq:softirq_entry."));
+            return Err(Error::one(
+                format!("--event {event}"),
+                "this is no tracepoint",
+                "Write SYSTEM:NAME, as in irq:softirq_entry.",
+            ));
         };
         let is_there = root.path(&format!("{folder}/events/{system}/{name}")).is_dir();
         let list = if is_there { &mut events.there } else { &mut events.missing };
@@ -56,10 +60,18 @@ pub(super) fn choose(root: &Root, besides: &[String]) -> Result<Events, Error> {
     }
     if events.missing.iter().any(|event| event == NEEDED) {
         let message = "this kernel has no tracepoint sched:sched_switch, and without it nothing can be read";
-        return Err(Error::one("record", message, "Boot a kernel that was built with CONFIG_TRACEPOINTS and CONFIG_EVENT_TRACING."));
+        return Err(Error::one(
+            "record",
+            message,
+            "Boot a kernel that was built with CONFIG_TRACEPOINTS and CONFIG_EVENT_TRACING.",
+        ));
     }
     if let Some(event) = besides.iter().find(|event| events.missing.contains(event)) {
-        return Err(Error::one(format!("--event {event}"), "this kernel has no such tracepoint", format!("See /{folder}/events.")));
+        return Err(Error::one(
+            format!("--event {event}"),
+            "this kernel has no such tracepoint",
+            format!("See /{folder}/events."),
+        ));
     }
     Ok(events)
 }

@@ -28,7 +28,9 @@ impl Hierarchies {
         // The kernel writes blanks in paths as \040.
         let folder = |row: &Vec<&str>| row.get(1).map(|path| root.path(&path.replace("\\040", " ")));
         let v1 = |controller: &str| {
-            let has = |row: &&Vec<&str>| row.get(2) == Some(&"cgroup") && row.get(3).is_some_and(|all| all.split(',').any(|one| one == controller));
+            let has = |row: &&Vec<&str>| {
+                row.get(2) == Some(&"cgroup") && row.get(3).is_some_and(|all| all.split(',').any(|one| one == controller))
+            };
             rows.iter().find(has).and_then(folder)
         };
         let v2 = rows.iter().find(|row| row.get(2) == Some(&"cgroup2")).and_then(folder);
@@ -130,6 +132,10 @@ fn cpu_group(folder: &Path, path: &str) -> Option<SnapGroup> {
         burst_us: number(folder, "cpu.max.burst").or_else(|| number(folder, "cpu.cfs_burst_us")),
         cpus: first(folder, "cpuset.cpus.effective"),
         uclamp: first(folder, "cpu.uclamp.min").zip(first(folder, "cpu.uclamp.max")),
-        stat: stat.lines().filter_map(|line| line.split_once(' ')).map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+        stat: stat
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect(),
     })
 }

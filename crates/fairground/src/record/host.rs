@@ -43,7 +43,13 @@ pub(super) fn read(root: &Root, cpu_hierarchy: Option<u64>) -> Host {
         cpu_hierarchy,
         online: root.line("sys/devices/system/cpu/online"),
         loadavg: root.line("proc/loadavg"),
-        stat: root.text("proc/stat").unwrap_or_default().lines().filter(|line| line.starts_with("cpu")).map(str::to_string).collect(),
+        stat: root
+            .text("proc/stat")
+            .unwrap_or_default()
+            .lines()
+            .filter(|line| line.starts_with("cpu"))
+            .map(str::to_string)
+            .collect(),
         cpufreq: cpufreq(root),
         hypervisor: is_guest(root),
         release,
@@ -66,7 +72,8 @@ fn config(root: &Root, release: Option<&str>) -> BTreeMap<String, String> {
 /// The word in brackets of `none voluntary (full) lazy`, or what the command line of the kernel asks for.
 fn preempt_in_force(root: &Root) -> Option<String> {
     let shown = root.line(&format!("{DEBUG}/preempt"));
-    let chosen = shown.as_deref().and_then(|line| line.split_whitespace().find_map(|word| word.strip_prefix('(')?.strip_suffix(')')));
+    let chosen =
+        shown.as_deref().and_then(|line| line.split_whitespace().find_map(|word| word.strip_prefix('(')?.strip_suffix(')')));
     let asked = root.line("proc/cmdline");
     let asked = asked.as_deref().and_then(|line| line.split_whitespace().find_map(|word| word.strip_prefix("preempt=")));
     chosen.or(asked).map(str::to_string)
@@ -77,7 +84,13 @@ fn tunables(root: &Root) -> Vec<(String, String)> {
     let of_debug = root.names(DEBUG).into_iter().map(|name| (format!("{DEBUG}/{name}"), name));
     let of_sysctl = root.names(SYSCTL).into_iter().filter(|name| name.starts_with("sched_"));
     let of_sysctl = of_sysctl.map(|name| (format!("{SYSCTL}/{name}"), name));
-    let known = |name: &str| name.ends_with("_ns") || name.ends_with("_us") || name.ends_with("_ms") || name.contains("child_runs_first") || name.contains("tunable_scaling");
+    let known = |name: &str| {
+        name.ends_with("_ns")
+            || name.ends_with("_us")
+            || name.ends_with("_ms")
+            || name.contains("child_runs_first")
+            || name.contains("tunable_scaling")
+    };
     let rows = of_debug.chain(of_sysctl).filter(|(_, name)| known(name));
     rows.filter_map(|(path, name)| Some((name, root.line(&path)?))).collect()
 }
@@ -85,7 +98,8 @@ fn tunables(root: &Root) -> Vec<(String, String)> {
 /// What cpufreq shows of each policy: governor, driver, limits and the frequency of the moment.
 fn cpufreq(root: &Root) -> Vec<(String, String)> {
     const FOLDER: &str = "sys/devices/system/cpu/cpufreq";
-    let files = ["related_cpus", "scaling_driver", "scaling_governor", "scaling_min_freq", "scaling_max_freq", "scaling_cur_freq"];
+    let files =
+        ["related_cpus", "scaling_driver", "scaling_governor", "scaling_min_freq", "scaling_max_freq", "scaling_cur_freq"];
     let policies = root.names(FOLDER).into_iter().filter(|name| name.starts_with("policy"));
     policies
         .flat_map(|policy| files.map(|file| format!("{policy}/{file}")))

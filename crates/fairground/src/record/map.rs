@@ -85,7 +85,9 @@ pub fn container_of(recording: &Path, map: &Path, output: &Path) -> Result<Mappe
     unfinished.write(|folder| take::write(&snapshot, &folder.join(BEFORE)))?;
     unfinished.write(|folder| write_manifest(&Manifest::default(), folder))?;
     let mut source = inputs::open(recording)?;
-    unfinished.write(|folder| std::fs::File::create(folder.join(file)).and_then(|mut to| std::io::copy(&mut source, &mut to)).map(drop))?;
+    unfinished.write(|folder| {
+        std::fs::File::create(folder.join(file)).and_then(|mut to| std::io::copy(&mut source, &mut to)).map(drop)
+    })?;
     Ok(Mapped { path: unfinished.complete()?, groups: snapshot.groups.len(), tasks: snapshot.tasks.len() })
 }
 
@@ -133,7 +135,9 @@ fn read(text: &str) -> Result<Map, Mistakes> {
                 Err(_) => wrong.at(span.clone(), format!("`{pid}` is no process id"), "Write a number, as in `pid 4711 /batch`."),
             },
             ["task", name, path] => {
-                let which = name.strip_suffix('*').map_or_else(|| Which::Name((*name).to_string()), |name| Which::Begins(name.to_string()));
+                let which = name
+                    .strip_suffix('*')
+                    .map_or_else(|| Which::Name((*name).to_string()), |name| Which::Begins(name.to_string()));
                 rule(which, path, &mut map, &mut wrong);
             }
             [path, settings @ ..] if path.starts_with('/') => match check_path(path) {
@@ -146,7 +150,11 @@ fn read(text: &str) -> Result<Map, Mistakes> {
                 Ok(()) => wrong.at(span.clone(), "the root group has no settings", "Leave the line out."),
                 Err((message, hint)) => wrong.at(span.clone(), message, hint),
             },
-            _ => wrong.at(span.clone(), "this is no line of a map", "Write `/GROUP SETTING…`, `task NAME /GROUP` or `pid N /GROUP`."),
+            _ => wrong.at(
+                span.clone(),
+                "this is no line of a map",
+                "Write `/GROUP SETTING…`, `task NAME /GROUP` or `pid N /GROUP`.",
+            ),
         }
     }
     wrong.or(map)
@@ -157,7 +165,9 @@ fn set(group: &mut SnapGroup, setting: &str) -> bool {
     let number = |text: &str| text.parse::<u64>().ok();
     match setting.split_once('=') {
         None if setting == "idle" => group.idle = true,
-        Some(("weight", text)) => group.shares = number(text).filter(|weight| (1..=10_000).contains(weight)).map(weight_to_shares),
+        Some(("weight", text)) => {
+            group.shares = number(text).filter(|weight| (1..=10_000).contains(weight)).map(weight_to_shares)
+        }
         Some(("shares", text)) => group.shares = number(text),
         Some(("burst", text)) => group.burst_us = number(text),
         Some(("max", text)) => {

@@ -70,7 +70,10 @@ impl Mask {
     /// Writes the recording of a container anew without names, and removes the old one.
     pub(super) fn recording(&mut self, container: &Path, file: &str) -> Result<(), Error> {
         let source = trace_file::open(container)?;
-        let mut outputs = Outputs::open(&[container.join(MASKED)], &WriterOptions { command: "record".to_string(), ..WriterOptions::default() })?;
+        let mut outputs = Outputs::open(
+            &[container.join(MASKED)],
+            &WriterOptions { command: "record".to_string(), ..WriterOptions::default() },
+        )?;
         source.read_as_recorded(&mut Masked { mask: self, sink: &mut outputs })?;
         outputs.finish(true)?;
         let old = container.join(file);

@@ -220,7 +220,9 @@ fn subject_notes(manifest: &Manifest, before: &Snapshot, after: &Snapshot) -> Ve
     if let Some(cgroup) = &manifest.cgroup
         && before.groups.iter().chain(&after.groups).all(|group| group.path != *cgroup)
     {
-        notes.push(format!("Warning: there is no CPU group `{cgroup}`: paths begin at the root of the hierarchy of the cpu controller"));
+        notes.push(format!(
+            "Warning: there is no CPU group `{cgroup}`: paths begin at the root of the hierarchy of the cpu controller"
+        ));
     }
     notes
 }

@@ -85,7 +85,9 @@ impl Recorder {
         };
         let found = match asked {
             Some(recorder) if is_there(recorder) => recorder,
-            Some(recorder) => return Err(Error::one("record", format!("{} is not there, or does not run", recorder.name()), PACKAGES)),
+            Some(recorder) => {
+                return Err(Error::one("record", format!("{} is not there, or does not run", recorder.name()), PACKAGES));
+            }
             None => Recorder::ALL.into_iter().find(|&recorder| is_there(recorder)).ok_or_else(|| {
                 Error::one("record", "there is no recorder: no perf, no trace-cmd, and tracefs is not mounted", PACKAGES)
             })?,
@@ -103,17 +105,24 @@ impl Recorder {
         let (may, what) = match self {
             Recorder::Perf => (
                 is_root || has(CAP_SYS_ADMIN) || has(CAP_PERFMON) || paranoid.is_some_and(|value| value <= PARANOID_ALLOWED),
-                format!("kernel.perf_event_paranoid is {}", paranoid.map_or_else(|| "unknown".to_string(), |value| value.to_string())),
+                format!(
+                    "kernel.perf_event_paranoid is {}",
+                    paranoid.map_or_else(|| "unknown".to_string(), |value| value.to_string())
+                ),
             ),
-            Recorder::TraceCmd | Recorder::Tracefs => (is_root || has(CAP_SYS_ADMIN), "only root may switch tracepoints on".to_string()),
+            Recorder::TraceCmd | Recorder::Tracefs => {
+                (is_root || has(CAP_SYS_ADMIN), "only root may switch tracepoints on".to_string())
+            }
         };
         if may {
             return Ok(());
         }
         let message = format!("this user may not record the whole system with {}: {what}", self.name());
         let hint = match self {
-            Recorder::Perf => "Run `sudo fairground record …`, or allow it: `sudo sysctl kernel.perf_event_paranoid=-1` and `sudo mount -o \
-                               remount,mode=755 /sys/kernel/tracing`.",
+            Recorder::Perf => {
+                "Run `sudo fairground record …`, or allow it: `sudo sysctl kernel.perf_event_paranoid=-1` and `sudo mount -o \
+                               remount,mode=755 /sys/kernel/tracing`."
+            }
             Recorder::TraceCmd | Recorder::Tracefs => "Run `sudo fairground record …`.",
         };
         Err(Error::one("record", message, hint))
@@ -133,7 +142,10 @@ impl Recorder {
             Recorder::TraceCmd => trace_cmd(asked),
             Recorder::Tracefs => return tracefs::run(asked, stop),
         };
-        let mut child = command.stdin(Stdio::inherit()).spawn().map_err(|cause| Error::World { what: format!("cannot run {}", self.name()), cause })?;
+        let mut child = command
+            .stdin(Stdio::inherit())
+            .spawn()
+            .map_err(|cause| Error::World { what: format!("cannot run {}", self.name()), cause })?;
         let status = programs::wait(&mut child, asked.length(), "INT", stop);
         let status = status.map_err(|cause| Error::World { what: format!("cannot wait for {}", self.name()), cause })?;
         if std::fs::metadata(asked.recording).map_or(0, |found| found.len()) == 0 {

@@ -24,7 +24,8 @@ pub fn take(root: &Root) -> Snapshot {
         host.not_readable.push("control groups: neither cgroup2 nor the cpu controller of cgroup v1 is mounted".to_string());
     }
     if tasks.iter().all(|task| task.slice_ns.is_none()) {
-        host.not_readable.push("slices of tasks: /proc/PID/sched (CONFIG_SCHED_DEBUG, the same user or root; from v6.6 on)".to_string());
+        host.not_readable
+            .push("slices of tasks: /proc/PID/sched (CONFIG_SCHED_DEBUG, the same user or root; from v6.6 on)".to_string());
     }
     let machine = match sysfs::capture(&|path: &str| root.text(path).ok()) {
         Ok(found) => machine_file::write(&with_host(found.machine, host.hz, host.irq_time_accounting)),

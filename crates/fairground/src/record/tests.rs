@@ -50,7 +50,10 @@ fn stat(tid: u32, name: &str, flags: u64, nice: i32, rt_priority: u32, policy: u
 fn host() -> Folder {
     let host = Folder::new();
     host.file("proc/sys/kernel/osrelease", "6.12.1\n");
-    host.file("boot/config-6.12.1", "# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_LAZY=y\nCONFIG_HZ=1000\nCONFIG_IRQ_TIME_ACCOUNTING=y\n");
+    host.file(
+        "boot/config-6.12.1",
+        "# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_LAZY=y\nCONFIG_HZ=1000\nCONFIG_IRQ_TIME_ACCOUNTING=y\n",
+    );
     host.file("proc/sys/kernel/sched_autogroup_enabled", "1\n");
     host.file("proc/loadavg", "1.50 0 0 2/3 9\n");
     host.file("proc/stat", "cpu  1 2 3 4 5 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\nintr 5\n");
@@ -65,7 +68,10 @@ fn host() -> Folder {
         let task = format!("proc/{tid}/task/{tid}");
         host.file(&format!("{task}/stat"), &stat(tid, name, flags, nice, rt, policy));
         host.file(&format!("{task}/status"), "Name:\tx\nCpus_allowed_list:\t0-1\n");
-        host.file(&format!("{task}/sched"), "x (1, #threads: 1)\nse.slice          :     2800000\nuclamp.min     : 100\nuclamp.max  : 1024\n");
+        host.file(
+            &format!("{task}/sched"),
+            "x (1, #threads: 1)\nse.slice          :     2800000\nuclamp.min     : 100\nuclamp.max  : 1024\n",
+        );
         host.file(&format!("proc/{tid}/autogroup"), if tid == 2 { "" } else { "/autogroup-7 nice 5\n" });
     }
     // It ends while it is read.
@@ -76,7 +82,10 @@ fn host() -> Folder {
 #[test]
 fn a_host_with_cgroup_v1_tells_groups_tasks_and_kernel() {
     let host = host();
-    host.file("proc/self/mounts", "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\ncgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\n");
+    host.file(
+        "proc/self/mounts",
+        "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\ncgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\n",
+    );
     host.file("proc/self/cgroup", "3:cpuset:/\n5:cpu,cpuacct:/\n0::/\n");
     host.file("proc/2/task/2/cgroup", "5:cpu,cpuacct:/\n0::/system\n");
     host.file("proc/10/task/10/cgroup", "3:cpuset:/b\n5:cpu,cpuacct:/web/a:b\n");
@@ -91,11 +100,15 @@ fn a_host_with_cgroup_v1_tells_groups_tasks_and_kernel() {
     host.file("sys/fs/cgroup/cpuset/b/cpuset.effective_cpus", "1\n");
     let taken = take(&host.root());
     let of_host = &taken.host;
-    assert_eq!((of_host.hz, of_host.preempt.as_deref(), of_host.preempt_in_force.as_deref()), (Some(1000), Some("lazy"), Some("lazy")));
+    assert_eq!(
+        (of_host.hz, of_host.preempt.as_deref(), of_host.preempt_in_force.as_deref()),
+        (Some(1000), Some("lazy"), Some("lazy"))
+    );
     assert_eq!((of_host.irq_time_accounting, of_host.cpu_hierarchy, of_host.hypervisor), (Some(true), Some(5), Some(true)));
     assert_eq!((of_host.features.len(), of_host.tunables.len(), of_host.steal()), (2, 1, Some((8, 36))));
     assert!(of_host.not_readable.is_empty(), "{:?}", of_host.not_readable);
-    let rows: Vec<_> = taken.groups.iter().map(|group| (group.path.as_str(), group.shares, group.quota_us, group.is_cpuset)).collect();
+    let rows: Vec<_> =
+        taken.groups.iter().map(|group| (group.path.as_str(), group.shares, group.quota_us, group.is_cpuset)).collect();
     assert_eq!(
         rows,
         [
@@ -107,7 +120,8 @@ fn a_host_with_cgroup_v1_tells_groups_tasks_and_kernel() {
             ("/autogroup-7", Some(335), None, false),
         ]
     );
-    let tasks: Vec<_> = taken.tasks.iter().map(|task| (task.tid, task.group.as_deref(), task.nice, task.policy, task.rt_priority)).collect();
+    let tasks: Vec<_> =
+        taken.tasks.iter().map(|task| (task.tid, task.group.as_deref(), task.nice, task.policy, task.rt_priority)).collect();
     assert_eq!(
         tasks,
         [
@@ -117,7 +131,10 @@ fn a_host_with_cgroup_v1_tells_groups_tasks_and_kernel() {
         ]
     );
     assert!(taken.tasks[0].kthread && !taken.tasks[1].kthread);
-    assert_eq!((taken.tasks[1].slice_ns, taken.tasks[1].uclamp, taken.tasks[1].start_ticks), (Some(2_800_000), Some((100, 1024)), Some(777)));
+    assert_eq!(
+        (taken.tasks[1].slice_ns, taken.tasks[1].uclamp, taken.tasks[1].start_ticks),
+        (Some(2_800_000), Some((100, 1024)), Some(777))
+    );
     assert!(taken.machine.contains("hz = 1000"), "{}", taken.machine);
 }
 
@@ -132,7 +149,8 @@ fn a_host_with_cgroup_v2_tells_the_groups_that_have_the_controller() {
     host.file("sys/fs/cgroup/web/cpuset.cpus.effective", "0\n");
     host.folder("sys/fs/cgroup/web/inner");
     let taken = take(&host.root());
-    let rows: Vec<_> = taken.groups.iter().map(|group| (group.path.as_str(), group.shares, group.quota_us, group.cpus.as_deref())).collect();
+    let rows: Vec<_> =
+        taken.groups.iter().map(|group| (group.path.as_str(), group.shares, group.quota_us, group.cpus.as_deref())).collect();
     assert_eq!(rows[..2], [("/", None, None, None), ("/web", Some(2048), Some(50_000), Some("0"))]);
     assert_eq!((taken.host.cpu_hierarchy, taken.tasks[1].group.as_deref()), (Some(0), Some("/web/inner")));
 }
@@ -248,7 +266,10 @@ fn masked_names_are_the_same_everywhere_and_the_kernels_stay() {
 fn a_map_tells_the_groups_of_a_recording_from_elsewhere() {
     let out = Folder::new();
     out.file("trace.txt", TRACE);
-    out.file("map", "# two groups\n/web/api weight=200 max=50000/100000 burst=1000\n/low idle shares=2\ntask we* /web/api\npid 2 /low\n");
+    out.file(
+        "map",
+        "# two groups\n/web/api weight=200 max=50000/100000 burst=1000\n/low idle shares=2\ntask we* /web/api\npid 2 /low\n",
+    );
     let at = |name: &str| -> PathBuf { out.0.join(name) };
     let made = container_of(&at("trace.txt"), &at("map"), &at("x.fgr")).unwrap();
     assert_eq!((made.groups, made.tasks), (3, 2));

@@ -60,7 +60,10 @@ pub(super) fn run(asked: &Asked<'_>, stop: &AtomicBool) -> Result<Vec<String>, E
     begun.map_err(failed)?;
     let command = asked.command();
     let (program, arguments) = command.split_first().map_or(("true", &[][..]), |(program, rest)| (program.as_str(), rest));
-    let ended = Command::new(program).args(arguments).spawn().and_then(|mut child| programs::wait(&mut child, asked.length(), "TERM", stop));
+    let ended = Command::new(program)
+        .args(arguments)
+        .spawn()
+        .and_then(|mut child| programs::wait(&mut child, asked.length(), "TERM", stop));
     instance.write("tracing_on", "0").map_err(failed)?;
     let status = ended.map_err(|cause| Error::World { what: format!("cannot run {program}"), cause })?;
     let copied = File::open(instance.0.join("trace"))
@@ -72,7 +75,9 @@ pub(super) fn run(asked: &Asked<'_>, stop: &AtomicBool) -> Result<Vec<String>, E
     }
     match instance.dropped() {
         0 => {}
-        dropped => notes.push(format!("Warning: the buffers were full, {dropped} events are lost: record with a larger --buffer")),
+        dropped => {
+            notes.push(format!("Warning: the buffers were full, {dropped} events are lost: record with a larger --buffer"))
+        }
     }
     Ok(notes)
 }

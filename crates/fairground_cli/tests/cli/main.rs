@@ -23,8 +23,8 @@ mod outputs;
 #[cfg(unix)]
 mod outputs_kept;
 mod pages;
-mod recorded_time;
 mod record;
+mod recorded_time;
 mod run;
 mod sensitivity;
 mod statistics;

@@ -17,7 +17,8 @@ fn container(folder: &Folder) -> String {
     folder.file("x.fgr/manifest.json", "{\"format\": \"fairground recording\", \"version\": 1}");
     folder.file("x.fgr/before/host.json", "{\"release\": \"6.12.1\", \"online\": \"0\", \"preempt\": \"voluntary\"}");
     folder.file("x.fgr/before/groups.jsonl", "{\"path\": \"/svc\", \"shares\": 3072}\n");
-    folder.file("x.fgr/before/tasks.jsonl", "{\"tid\": 10, \"pid\": 10, \"comm\": \"web\", \"group\": \"/svc\", \"policy\": 3}\n");
+    folder
+        .file("x.fgr/before/tasks.jsonl", "{\"tid\": 10, \"pid\": 10, \"comm\": \"web\", \"group\": \"/svc\", \"policy\": 3}\n");
     folder.file("x.fgr/trace.txt", TRACE);
     folder.path("x.fgr")
 }
@@ -89,7 +90,10 @@ fn names_of_a_snapshot_do_not_steer_the_terminal() {
     let path = container(&folder);
     folder.file("x.fgr/before/tasks.jsonl", "{\"tid\": 10, \"pid\": 10, \"comm\": \"web\", \"group\": \"/s\\u001b[31m\"}\n");
     folder.file("x.fgr/before/groups.jsonl", "{\"path\": \"/s\\u001b[31m\", \"shares\": 3072}\n");
-    folder.file("x.fgr/before/host.json", "{\"release\": \"6.12.1\\u001b[31m\", \"loadavg\": \"\\u001b[31m\", \"not_readable\": [\"\\u001b[31m\"]}\n");
+    folder.file(
+        "x.fgr/before/host.json",
+        "{\"release\": \"6.12.1\\u001b[31m\", \"loadavg\": \"\\u001b[31m\", \"not_readable\": [\"\\u001b[31m\"]}\n",
+    );
     for command in ["latency", "timehist", "explain", "replay", "conform"] {
         let ran = run(&[command, &path]);
         assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'), "{command}: {}\n{}", ran.out, ran.err);
@@ -103,7 +107,8 @@ fn this_machine_is_recorded_and_compared_with_the_model() {
     let folder = Folder::new();
     for recorder in ["perf", "tracefs"] {
         let path = folder.path(&format!("{recorder}.fgr"));
-        let hogs = "taskset -c 0 timeout 2 sh -c 'while :; do :; done' & taskset -c 0 timeout 2 sh -c 'while :; do :; done' & wait";
+        let hogs =
+            "taskset -c 0 timeout 2 sh -c 'while :; do :; done' & taskset -c 0 timeout 2 sh -c 'while :; do :; done' & wait";
         let made = ok(&["record", "--recorder", recorder, "-o", &path, "--json", "--", "sh", "-c", hogs]).json();
         assert!(made["events"].as_u64().unwrap() > 500 && made["lost_events"] == 0, "{made}");
         let compared = ok(&["conform", &path, "--json"]).json();

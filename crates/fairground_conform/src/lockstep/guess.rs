@@ -16,7 +16,8 @@
 //!   and what differs is a disagreement.
 //! - Sleepers of CFS were placed at the end of their credit, so they can only be further on.
 //! - Places on different queues cannot be compared: among tasks of a group that has no groups in it a lesson is taken as on the root queue of
-//!   a system without groups. Where a group itself stands is no guess: it is moved, and counted as a disagreement.
+//!   a system without groups. Where a group itself stood on a CPU no record tells
+//!   either. The core moves it to where the record has it, and the first [`LESSONS_MAX`] of these moves per group and CPU are lessons.
 //! - A guess ends when the core places the task without regard to its past: behind the floor by the credit (CFS), at the average
 //!   (EEVDF).
 //! - A decision in a queue with a guess *rests on it*. What agrees without these is counted beside the headline.
@@ -101,6 +102,17 @@ impl Lockstep<'_> {
     /// `recorded` got `cpu` where the core would have taken another one. Whether that is a lesson.
     pub(super) fn learn_from_pick(&mut self, cpu: CpuId, recorded: TaskId, core: TaskId) -> bool {
         self.learns && self.are_on_one_queue(cpu, recorded, core) && self.put_first(cpu, recorded)
+    }
+
+    /// A group was moved in virtual time, so that `recorded` is right on `cpu`. Whether that is a lesson.
+    pub(super) fn learn_place_of_group(&mut self, cpu: CpuId, recorded: TaskId) -> bool {
+        let group = self.world.sched.task(recorded).group;
+        let lessons = self.lessons_of_groups.entry((cpu, group)).or_default();
+        if !self.learns || *lessons >= LESSONS_MAX {
+            return false;
+        }
+        *lessons += 1;
+        true
     }
 
     /// Whether anybody on `cpu` is in a group: places on different queues cannot be compared.

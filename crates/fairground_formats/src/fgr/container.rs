@@ -173,13 +173,16 @@ impl Parts {
 /// Reads all but the recording.
 pub(super) fn read(folder: &mut dyn Folder, parts: &Parts) -> Result<Container, (String, &'static str)> {
     let unreadable = |error: std::io::Error| (format!("cannot be read: {error}"), "make it again with `fairground record`");
-    let manifest = parts.find(MANIFEST).ok_or(("has no `manifest.json`".to_string(), "make it again with `fairground record`"))?;
+    let manifest =
+        parts.find(MANIFEST).ok_or(("has no `manifest.json`".to_string(), "make it again with `fairground record`"))?;
     let manifest = Manifest::read(&read_whole(folder, manifest, HELD_MAX).map_err(unreadable)?)?;
     let mut notes = Vec::new();
     let before = snapshot(folder, parts, "before", &mut notes);
     let after = snapshot(folder, parts, "after", &mut notes);
     if before.is_none() {
-        notes.push("Warning: the container has no snapshot of the beginning: groups and policies are those of the end".to_string());
+        notes.push(
+            "Warning: the container has no snapshot of the beginning: groups and policies are those of the end".to_string(),
+        );
     }
     Ok(Container { manifest, before, after, notes })
 }

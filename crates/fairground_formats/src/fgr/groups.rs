@@ -105,7 +105,8 @@ impl Sink for Grouping<'_> {
         };
         let before = self.at.get(&task);
         // A task that is told to be in the root group may be in an autogroup, where its parent is.
-        let says_nothing = path == ROOT && before.is_none() && self.known.beginning().is_some_and(|of| of.host.autogroup == Some(true));
+        let says_nothing =
+            path == ROOT && before.is_none() && self.known.beginning().is_some_and(|of| of.host.autogroup == Some(true));
         if says_nothing || before.is_some_and(|before| before == path) {
             return;
         }

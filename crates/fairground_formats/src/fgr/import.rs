@@ -1,9 +1,9 @@
 //! The doors of containers: events with groups, or what lies beside them.
 
 use super::NAME;
+pub(crate) use super::container::holds;
 use super::container::{self, Container, Parts, RECORDINGS};
 use super::groups::Grouping;
-pub(crate) use super::container::holds;
 use crate::folder::{Folder, Joined};
 use crate::import::ImportStats;
 use crate::registry::{Beside, ImportError, Reader, form_of};

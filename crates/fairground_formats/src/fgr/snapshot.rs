@@ -306,7 +306,12 @@ impl Snapshot {
                 continue;
             }
             let shares = clamped_shares(group.shares.unwrap_or(DEFAULT_SHARES));
-            let spec = TaskGroupSpec { shares, idle: group.idle, limit: limit.unwrap_or(CpuMax::UNLIMITED), ..TaskGroupSpec::new(path, above) };
+            let spec = TaskGroupSpec {
+                shares,
+                idle: group.idle,
+                limit: limit.unwrap_or(CpuMax::UNLIMITED),
+                ..TaskGroupSpec::new(path, above)
+            };
             made.insert(path, specs.push(spec));
         }
         (specs, left_out)

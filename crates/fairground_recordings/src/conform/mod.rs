@@ -1,5 +1,6 @@
 //! `conform`: decision by decision, does the model do what the recorded kernel did?
 
+mod groups;
 mod quota;
 mod scenario;
 mod share;
@@ -15,12 +16,12 @@ use crate::kernel::{profile_of_release, version_of};
 use crate::system::System;
 use fairground_conform::{BatchRule, Fit, GroupMove, Kind, KindTally, Lockstep, Outcome, Quota, Recording, Setup, Tally};
 use fairground_formats::ImportStats;
-use fairground_formats::fgr::{Container, Snapshot};
+use fairground_formats::fgr::Container;
 use fairground_machine::Machine;
 use fairground_metrics::{Clip, Interval};
 use fairground_model::cgroup::Memberships;
 use fairground_model::features::FeatSet;
-use fairground_model::{Mistakes, TaskGroupSpec, TaskInfo};
+use fairground_model::{Mistakes, TaskInfo};
 use fairground_scenario::{Control, Error, Overrides, guard, trace_file};
 use fairground_sched::Profile;
 use fairground_stdx::{IndexVec, TaskId, TgId};
@@ -192,7 +193,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
             Some((known, begin)) => {
                 told.specs = beside::specs(known, &recording.tasks);
                 told.allowed = told.specs.iter().filter_map(|row| Some((row.0, row.1.affinity?))).collect();
-                (Some(facts.groups_of(begin)), Vec::new())
+                (Some(groups::of_host(begin, &mut facts.notes)), Vec::new())
             }
             None => (None, Vec::new()),
         },
@@ -201,7 +202,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let memberships = Memberships::of(known, recording.groups.iter().map(|row| (row.task, row.group())));
     // What the record tells need not be found out.
     members.retain(|member| recording.groups.iter().all(|row| row.task != member.0));
-    facts.told(group_note(&memberships, is_trace_alone, &stats), &mut told);
+    facts.told(groups::note(&memberships, is_trace_alone, &stats), &mut told);
     let moves = moves(&memberships, &recording);
     let (mut groups, begins) = (memberships.groups, memberships.begins);
     let quota = quota::of_set(&quota::Inputs {
@@ -258,38 +259,6 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
 fn moves(memberships: &Memberships, recording: &Recording) -> Vec<GroupMove> {
     let places = memberships.moves.iter().map(|&(place, task, group)| (&recording.groups[place], task, group));
     places.map(|(row, task, group)| GroupMove { before: row.before, at: row.at, writer: row.cpu, task, group }).collect()
-}
-
-/// What a trace tells of groups, and what not.
-fn group_note(memberships: &Memberships, is_trace_alone: bool, stats: &ImportStats) -> Option<String> {
-    let Memberships { groups, begins, moves, nearest, left_out } = memberships;
-    if stats.grouped_tasks == 0 {
-        return is_trace_alone.then(|| {
-            "a trace does not tell groups (cgroups, autogroups): all tasks count as tasks of the root group; `--scenario` tells them".to_string()
-        });
-    }
-    let mut note = match is_trace_alone {
-        true => format!(
-            "groups are those of the trace, {} of them, each of weight 100 and with cpu control, as the trace does not tell either",
-            groups.len()
-        ),
-        false => "who is in which group is told by the trace too".to_string(),
-    };
-    note += &format!(": {} tasks begin in one", begins.len());
-    if !moves.is_empty() {
-        note += &format!(
-            "; {} moves between groups are followed (an event names one task: the other threads of its process stay, unless the record \
-             tells of them)",
-            moves.len()
-        );
-    }
-    if *nearest > 0 {
-        note += &format!("; {nearest} times a group was named that is not among the known ones: the nearest one above it counts");
-    }
-    if *left_out > 0 {
-        note += &format!("; {left_out} rows name no possible path of a group, or one beyond the 4,096th: not followed");
-    }
-    Some(note)
 }
 
 /// Nothing is simulated: there are no random streams, and the recording says how long it is.
@@ -401,16 +370,6 @@ impl Facts {
                     .to_string(),
             );
         }
-    }
-    /// The groups of a host when it was recorded.
-    fn groups_of(&mut self, begin: &Snapshot) -> IndexVec<TgId, TaskGroupSpec> {
-        let (groups, left_out) = begin.specs();
-        let limited = groups.iter().filter(|group| group.limit.quota.is_some()).count();
-        self.notes.push(format!("{} groups with their weights are those of the recording, {limited} of them with a quota", groups.len()));
-        if left_out > 0 {
-            self.notes.push(format!("{left_out} groups of the recording have a path or a limit that no group can have, or are too many"));
-        }
-        groups
     }
     /// What is known of groups beside the trace, and what a scenario does that is not followed.
     fn told(&mut self, note: Option<String>, told: &mut scenario::Told) {

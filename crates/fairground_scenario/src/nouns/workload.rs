@@ -125,7 +125,8 @@ impl Workload {
             tasks.changes.extend(change);
         }
         if !tasks.groups.is_empty() {
-            let weights = if tells_weights { "with their weights and limits" } else { "each of weight 100, as the trace tells no weights" };
+            let weights =
+                if tells_weights { "with their weights and limits" } else { "each of weight 100, as the trace tells no weights" };
             notes.push(format!(
                 "{} groups of the trace are kept, {weights}; {} moves between them happen at their recorded times; {left_out} rows name no \
                  possible group",
