@@ -5,6 +5,7 @@ use super::snapshot::{Host, SnapGroup, SnapTask, Snapshot};
 use crate::folder::{Folder, read_whole};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 
 /// The version of the format that is written and read.
 pub const VERSION: u64 = 1;
@@ -147,6 +148,12 @@ pub(crate) fn holds(names: &[String]) -> bool {
         inside.starts_with("before/") || inside.starts_with("after/") || RECORDINGS.contains(&inside)
     };
     names.iter().filter_map(|name| base(name)).any(|base| names.iter().any(|name| is_part(base, name)))
+}
+
+/// Whether a folder has the file by which a container is known.
+pub fn is_container(folder: &Path) -> bool {
+    let Ok(manifest) = std::fs::read(folder.join(MANIFEST)) else { return false };
+    serde_json::from_slice::<Members>(&manifest).is_ok_and(|of| text(&of, "format").as_deref() == Some(FORMAT))
 }
 
 /// The place of a file of the container.

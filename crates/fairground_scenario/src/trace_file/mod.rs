@@ -58,8 +58,11 @@ enum Input {
     Folder(Files),
 }
 
-/// Whether a file is a trace by its content.
+/// Whether a file is a trace by its content, or a folder the container of one.
 pub fn is_trace(path: &Path) -> bool {
+    if path.is_dir() {
+        return fairground_formats::fgr::is_container(path);
+    }
     File::open(path).is_ok_and(|file| fairground_formats::is_trace(file, &name_of(path)))
 }
 
