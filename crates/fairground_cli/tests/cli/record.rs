@@ -37,9 +37,8 @@ fn every_command_that_takes_a_trace_takes_a_container() {
     let compared = run(&["conform", &path]);
     assert!([0, 4].contains(&compared.code), "{}\n{}", compared.out, compared.err);
     assert!(compared.err.contains("1 groups with their weights are those of the recording"), "{}", compared.err);
-    let advised = run(&["advise", &path, "--comm", "web", "--cpu-max", "50000 100000"]);
+    let advised = run(&["advise", &path, "--comm", "web", "--cpu-max", "1", "--goal", "p99=5ms"]);
     assert!([0, 1, 4].contains(&advised.code), "{}\n{}", advised.out, advised.err);
-    assert!(advised.err.contains("6.12.1"), "{}", advised.err);
     let out = folder.path("out.json");
     ok(&["convert", &path, &out]);
     ok(&["compare", &path, &path, "--metric", "switches_total"]);

@@ -96,15 +96,14 @@ impl<'a> Assembler<'a> {
         if let RawEvent::Group { task, path, hierarchy, comes } = record.event {
             let wanted = self.feed.sink.hierarchy();
             match self.resolve(task, Role::Mentioned) {
+                // Samples tell the group of cgroup v2 each time.
+                Some(_) if hierarchy != wanted && hierarchy == 0 => {}
                 Some(_) if hierarchy != wanted => {
-                    // Samples tell the group of cgroup v2 each time.
-                    if hierarchy != 0 {
-                        let why = match wanted {
-                            0 => "moves in a hierarchy of cgroup v1 are not used",
-                            _ => "moves in a hierarchy of cgroup v1 without the cpu controller are not used",
-                        };
-                        self.feed.stats.unused(record.line, why);
-                    }
+                    let why = match wanted {
+                        0 => "moves in a hierarchy of cgroup v1 are not used",
+                        _ => "moves in a hierarchy of cgroup v1 without the cpu controller are not used",
+                    };
+                    self.feed.stats.unused(record.line, why);
                 }
                 Some(task) => self.set_group((record.at_ns, record.cpu), task, path, comes),
                 None => {}
