@@ -5,14 +5,13 @@ use super::snapshot::{Host, SnapGroup, SnapTask, Snapshot};
 use crate::folder::{Folder, read_whole};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 
 /// The version of the format that is written and read.
 pub const VERSION: u64 = 1;
 /// The names that a recording can have, in the order in which they are looked for.
 pub const RECORDINGS: [&str; 4] = ["perf.data", "trace.dat", "trace.json", "trace.txt"];
 /// The file by which a container is known.
-const MANIFEST: &str = "manifest.json";
+pub const MANIFEST: &str = "manifest.json";
 /// What stands in it as `format`.
 pub(super) const FORMAT: &str = "fairground recording";
 /// Longest file that is held as a whole.
@@ -150,10 +149,9 @@ pub(crate) fn holds(names: &[String]) -> bool {
     names.iter().filter_map(|name| base(name)).any(|base| names.iter().any(|name| is_part(base, name)))
 }
 
-/// Whether a folder has the file by which a container is known.
-pub fn is_container(folder: &Path) -> bool {
-    let Ok(manifest) = std::fs::read(folder.join(MANIFEST)) else { return false };
-    serde_json::from_slice::<Members>(&manifest).is_ok_and(|of| text(&of, "format").as_deref() == Some(FORMAT))
+/// Whether these are the bytes of the file by which a container is known.
+pub fn is_manifest(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<Members>(bytes).is_ok_and(|of| text(&of, "format").as_deref() == Some(FORMAT))
 }
 
 /// The place of a file of the container.

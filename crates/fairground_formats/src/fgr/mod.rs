@@ -6,7 +6,7 @@ mod import;
 mod json;
 mod snapshot;
 
-pub use container::{Container, Manifest, RECORDINGS, VERSION, is_container};
+pub use container::{Container, MANIFEST, Manifest, RECORDINGS, VERSION, is_manifest};
 pub(crate) use import::{holds, read};
 pub use snapshot::{Host, Settings, SnapGroup, SnapTask, Snapshot};
 
