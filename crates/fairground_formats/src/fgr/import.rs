@@ -43,11 +43,13 @@ pub(crate) fn read(folder: &mut dyn Folder, name: &str, sink: &mut dyn Sink) -> 
     (&mut source).take(HEAD).read_to_end(&mut head).map_err(unreadable)?;
     source.seek(SeekFrom::Start(0)).map_err(unreadable)?;
     let label = format!("{name}/{file}");
+    if head.is_empty() {
+        return Err(ImportError::Empty { name: label });
+    }
     let mut grouping = Grouping::new(sink, &known);
     let mut stats = match form_of(&head, file).map(|form| form.reader) {
         Some(Reader::Sought(read)) => read(&mut source, &label, &mut grouping)?,
         Some(Reader::Streamed(read)) => read(&mut source, Beside { name: &label, tasks_csv: &[] }, &mut grouping)?,
-        Some(Reader::Parted(..)) | None if head.is_empty() => return Err(ImportError::Empty { name: label }),
         Some(Reader::Parted(..)) | None => return Err(ImportError::Unknown { name: label }),
     };
     (stats.grouped_tasks, stats.group_moves) = (grouping.told, grouping.moves);
