@@ -177,6 +177,7 @@ pub mod lists;
 pub mod output;
 pub mod pages;
 pub mod perf_sched;
+pub mod record;
 pub mod replay;
 pub mod run;
 pub mod schedstat;

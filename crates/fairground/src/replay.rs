@@ -3,7 +3,7 @@
 use crate::run::{RunOutcome, run_document};
 use fairground_machine::Machine;
 use fairground_metrics::{Metric, RunStats};
-use fairground_recordings::{System, profile_of_release};
+use fairground_recordings::{System, beside, profile_of_release};
 use fairground_report::run::metrics_json;
 use fairground_report::units::format_metric;
 use fairground_report::{Cell, Document, Table, columns};
@@ -59,7 +59,7 @@ impl Replay {
         let machine = match (overrides.machine.is_some(), &system) {
             (true, _) => None,
             (false, Some(system)) => Some(system.machine(overrides, &mut notes)?),
-            (false, None) => Some(smp_of(&trace, &mut notes)?),
+            (false, None) => Some(machine_of(&trace, &mut notes)?),
         };
         let profile = if overrides.profile.is_some() { None } else { Some(profile_of(system.as_ref(), &trace, &mut notes)?) };
         let source = Source { name: trace.path.display().to_string(), text: String::new() };
@@ -103,8 +103,13 @@ impl Replay {
     }
 }
 
-/// As many equal CPUs as the recording names.
-pub fn smp_of(trace: &TraceFile, notes: &mut Vec<String>) -> Result<Machine, Error> {
+/// The machine of the recording's container, or as many equal CPUs as the recording names.
+pub fn machine_of(trace: &TraceFile, notes: &mut Vec<String>) -> Result<Machine, Error> {
+    let cpus = usize::try_from(trace.trace.stats.nr_cpus()).unwrap_or(usize::MAX);
+    let container = trace.trace.stats.container.as_ref();
+    if let Some(machine) = container.and_then(|known| beside::machine_of(known, cpus, notes)) {
+        return Ok(machine);
+    }
     let name = format!("smp-{}", trace.trace.stats.nr_cpus().max(1));
     notes.push(format!("no machine given: {name}, after the CPUs that the recording names"));
     Machine::preset(&name).map_err(|wrong| Error::input("--machine", "", wrong))
@@ -112,11 +117,15 @@ pub fn smp_of(trace: &TraceFile, notes: &mut Vec<String>) -> Result<Machine, Err
 
 /// The recorded kernel's profile, or the default where the kernel is not known or not modelled yet.
 pub fn profile_of(system: Option<&System>, trace: &TraceFile, notes: &mut Vec<String>) -> Result<Profile, Error> {
+    let (release, container) = (trace.trace.stats.kernel_release.as_deref(), trace.trace.stats.container.as_ref());
+    let cpus = usize::try_from(trace.trace.stats.nr_cpus()).unwrap_or(usize::MAX);
+    if let Some(profile) = container.and_then(|known| beside::profile_of(known, release, cpus, notes)) {
+        return Ok(profile);
+    }
     let recorded = system.map(|system| system.profile(&mut Vec::new()));
     if let (Some(Ok(_)), Some(system)) = (&recorded, system) {
         return system.profile(notes);
     }
-    let release = trace.trace.stats.kernel_release.as_deref();
     if let Some(profile) = release.and_then(|release| profile_of_release(release, notes)) {
         return Ok(profile);
     }

@@ -63,7 +63,7 @@ impl AdviseInput {
     pub fn open(paths: &[PathBuf], options: &InputOptions, overrides: &Overrides) -> Result<AdviseInput, Error> {
         let mut inputs = Inputs::default();
         for path in paths {
-            if path.is_dir() && !trace_file::is_in_folder(path) {
+            if path.is_dir() && !trace_file::is_in_folder(path) && !trace_file::is_trace(path) {
                 for inside in files_of(path)? {
                     inputs.add(&inside, options)?;
                 }

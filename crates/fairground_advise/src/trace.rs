@@ -1,7 +1,7 @@
 //! A trace as what is asked about: threads that were recorded under one limit are run under others.
 
 use super::pattern::matches;
-use fairground::replay::{profile_of, smp_of};
+use fairground::replay::{machine_of, profile_of};
 use fairground_model::{CpuMax, TaskInfo, TraceEvent};
 use fairground_recordings::System;
 use fairground_scenario::{Error, Overrides, Scenario, quoted, trace_file::TraceFile};
@@ -98,7 +98,7 @@ impl TraceCase {
         let machine = match (&overrides.machine, &system) {
             (Some(_), _) => None,
             (None, Some(system)) => Some(system.machine(overrides, &mut notes)?),
-            (None, None) => Some(smp_of(&file, &mut notes)?),
+            (None, None) => Some(machine_of(&file, &mut notes)?),
         };
         let profile = if overrides.profile.is_some() { None } else { Some(profile_of(system.as_ref(), &file, &mut notes)?) };
         let group = options.cgroup.clone().unwrap_or_else(|| GROUP.to_string());

@@ -32,6 +32,15 @@ pub(crate) fn flag() -> &'static AtomicBool {
     &STOP
 }
 
+/// The flag of a command that runs a recorder. The recorder gets Ctrl-C too and ends in order, so nothing is ended in its place; what
+/// was recorded is kept.
+pub(crate) fn flag_of_recorder() -> &'static AtomicBool {
+    if let Err(error) = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)) {
+        tell!("warning: Ctrl-C will not leave a complete recording: {error}");
+    }
+    &STOP
+}
+
 /// Says what was done until Ctrl-C, in the unit of the command, and what that is good for; gives the exit code.
 pub(crate) fn told(what_for: &str) -> u8 {
     tell!("interrupted {}: {what_for}", progress::done());

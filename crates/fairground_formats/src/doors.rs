@@ -45,9 +45,12 @@ pub fn read_file_into(
     };
     let head = Peeked::new(&mut file).head;
     file.seek(SeekFrom::Start(start)).map_err(unreadable)?;
+    // An archive of plain files may look like the text of a trace that is in it.
+    if folder::archive(head.get_ref()) {
+        return read_archive(&mut file, head.get_ref(), name, sink);
+    }
     match form_of(head.get_ref(), name).map(|form| form.reader) {
         Some(Reader::Sought(read)) => read(&mut file, name, sink),
-        None if folder::archive(head.get_ref()) => read_archive(&mut file, head.get_ref(), name, sink),
         _ => read_into(file, name, tasks_csv, sink),
     }
 }
@@ -174,12 +177,12 @@ fn read_packed(
 
 fn read_plain(source: Peeked<impl Read>, name: &str, tasks_csv: &[u8], sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
     let head = source.head();
+    if folder::archive(head) {
+        let head = head.to_vec();
+        return read_held(source, name, |held, name, sink| read_archive(held, &head, name, sink), sink);
+    }
     match form_of(head, name) {
         Some(form) => read_form(form, source, Beside { name, tasks_csv }, sink),
-        None if folder::archive(head) => {
-            let head = head.to_vec();
-            read_held(source, name, |held, name, sink| read_archive(held, &head, name, sink), sink)
-        }
         None => Err(not_read(head, name)),
     }
 }

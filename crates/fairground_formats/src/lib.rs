@@ -7,6 +7,7 @@ pub mod csv;
 mod ctf;
 mod doors;
 mod export;
+pub mod fgr;
 mod flat;
 mod folder;
 mod foreign;

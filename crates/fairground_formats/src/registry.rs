@@ -8,7 +8,7 @@ use crate::import::ImportStats;
 use crate::json::JsonWriter;
 use crate::parquet::ParquetWriter;
 use crate::perfetto::PerfettoWriter;
-use crate::{csv, ctf, ftrace, json, parquet, perf_data, perfetto, recorded, schedstat, schedviz, systrace, trace_dat};
+use crate::{csv, ctf, fgr, ftrace, json, parquet, perf_data, perfetto, recorded, schedstat, schedviz, systrace, trace_dat};
 use fairground_model::Sink;
 use std::fmt;
 use std::io::{BufRead, Read, Seek, Write};
@@ -106,7 +106,14 @@ fn ends(name: &str, endings: &[&str]) -> bool {
 }
 
 /// The rows in the order in which they are asked whether a file is of theirs: trace text last, as other formats may hold lines of it.
-static FORMATS: [Format; 14] = [
+static FORMATS: [Format; 15] = [
+    Format {
+        name: fgr::NAME,
+        ending: "fgr",
+        sentence: "Folder of fairground record or snapshot, or an archive of it",
+        read: Reading::Events(&[parted(fgr::holds, fgr::read)]),
+        write: Writing::No,
+    },
     Format {
         name: perf_data::NAME,
         ending: "data",

@@ -4,6 +4,7 @@ mod bad_input;
 mod common;
 mod ctf;
 mod doors;
+mod fgr;
 mod golden_sets;
 mod groups;
 mod perf_data;

@@ -46,6 +46,11 @@ pub trait Sink {
     /// The control group that a task is in from the next record on, where a recording tells it, with the time and the CPU of whoever
     /// wrote that. Comes behind the task's introduction.
     fn group(&mut self, _at: Instant, _cpu: CpuId, _task: TaskId, _group: InGroup<'_>) {}
+    /// The hierarchy of control groups that is wanted, where it is known which one has the cpu controller: 0 is cgroup v2, those of
+    /// cgroup v1 have other numbers. A reader tells no groups of others.
+    fn hierarchy(&self) -> u64 {
+        0
+    }
     /// One record. Times never go back.
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent);
     /// The CPU's current task (`None`: the idle task) when it wrote the record that comes next, where a recording tells.

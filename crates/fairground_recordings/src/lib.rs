@@ -9,6 +9,7 @@
 //! system/         machine, kernel, switches   system.rs, kernel.rs, capacity.rs
 //! ```
 
+pub mod beside;
 mod capacity;
 mod clock;
 pub mod conform;

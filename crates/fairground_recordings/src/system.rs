@@ -99,7 +99,7 @@ fn kernel_version(uname: &str) -> Option<String> {
 }
 
 /// The features as debugfs shows them; those that the profile does not know are noted.
-fn with_features(mut profile: Profile, debug: &str, notes: &mut Vec<String>) -> Profile {
+pub(crate) fn with_features(mut profile: Profile, debug: &str, notes: &mut Vec<String>) -> Profile {
     let Some(line) = debug.lines().map(|line| line.trim_start_matches("./features:")).find(|line| is_feature_line(line)) else {
         return profile;
     };
@@ -124,7 +124,7 @@ fn is_feature_line(line: &str) -> bool {
 /// Tunables of `debug/sched` (`./latency_ns: 6000000`) and of sysctl (`/proc/sys/kernel/sched_latency_ns: …`).
 /// The values are those that held on the machine, so nothing is scaled again; those that this kernel has on so
 /// many CPUs anyway change nothing. What has no model is left out.
-fn with_tunables(mut profile: Profile, cpus: u32, texts: &[String], notes: &mut Vec<String>) -> Profile {
+pub(crate) fn with_tunables(mut profile: Profile, cpus: u32, texts: &[String], notes: &mut Vec<String>) -> Profile {
     let mut left_out = Vec::new();
     for line in texts.iter().flat_map(|text| text.lines()) {
         let Some((path, value)) = line.split_once(':') else { continue };

@@ -50,7 +50,7 @@ pub(crate) const EXAMPLES: &[Example] = &[
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let overrides = Overrides { else_profile: args.a.clone(), ..args.change.overrides() };
-    let scenario = &if !args.scenario.is_dir() && trace_file::is_trace(&args.scenario) {
+    let scenario = &if trace_file::is_trace(&args.scenario) {
         Replay::load(&args.scenario, &overrides, false)?.scenario
     } else {
         RunInput::open(&args.scenario, &overrides)?.scenario().clone()

@@ -3,7 +3,7 @@
 use super::{EXIT_NOTHING, Example};
 use crate::flags::TimeFlags;
 use crate::show::{self, tell};
-use fairground::convert;
+use fairground::{convert, record};
 use fairground_scenario::Error;
 use std::path::PathBuf;
 
@@ -17,6 +17,9 @@ pub(crate) struct Args {
     /// Refuse a recording with lost or unreadable records
     #[arg(long)]
     strict: bool,
+    /// Make a container X.fgr of the recording and of this file, which tells its control groups: docs/recordings.md
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["strict", "time"])]
+    cgroup_map: Option<PathBuf>,
     #[command(flatten)]
     time: TimeFlags,
 }
@@ -28,6 +31,15 @@ pub(crate) const EXAMPLES: &[Example] = &[
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    if let Some(map) = &args.cgroup_map {
+        let made = record::container_of(&args.input, map, &args.output)?;
+        show::written(&made.path);
+        match json {
+            true => show::document(&made.document())?,
+            false => show::lines(&format!("{}\n", made.summary()))?,
+        }
+        return Ok(if made.tasks == 0 { EXIT_NOTHING } else { 0 });
+    }
     let converted = convert::convert(&args.input, &args.output, args.time.interval()?, args.strict)?;
     show::notes(&converted.notes());
     show::written(&converted.output);

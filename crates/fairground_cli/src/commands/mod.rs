@@ -15,11 +15,13 @@ mod latency;
 mod list;
 mod man;
 mod profile;
+mod record;
 mod replay;
 mod reproduce;
 mod run;
 mod schedstat;
 mod sensitivity;
+mod snapshot;
 mod sweep;
 mod sweep_ray;
 mod timehist;
@@ -53,6 +55,12 @@ macro_rules! commands {
 
 // In the order of the help.
 commands! {
+    "What does my own machine do?" {
+        /// Record this machine: its scheduler, groups, policies and load
+        Record record;
+        /// Write groups, policies and machine beside a recording of your own
+        Snapshot snapshot;
+    }
     "What happens in a run?" {
         /// Run one simulation and print its tables
         Run run;

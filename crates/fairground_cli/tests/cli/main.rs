@@ -23,6 +23,7 @@ mod outputs;
 #[cfg(unix)]
 mod outputs_kept;
 mod pages;
+mod record;
 mod recorded_time;
 mod run;
 mod sensitivity;

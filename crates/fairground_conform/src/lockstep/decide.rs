@@ -298,7 +298,10 @@ impl Lockstep<'_> {
         }
         let agree = recorded == core;
         let is_told = self.is_told(cpu);
-        let is_lesson = !agree && core.is_some() && recorded.is_some_and(|recorded| self.learn_from_pick(cpu, recorded));
+        let is_of_group =
+            !agree && followed.moved_group && recorded.is_some_and(|recorded| self.learn_place_of_group(cpu, recorded));
+        let is_lesson =
+            is_of_group || !agree && recorded.zip(core).is_some_and(|(recorded, core)| self.learn_from_pick(cpu, recorded, core));
         let row = self.kinds.entry(Kind::Pick).or_default();
         if is_lesson {
             row.lessons += 1;

@@ -15,6 +15,9 @@
 //!   further than it must, else half of the way to the other bound. It is moved at most [`LESSONS_MAX`] times; after that it stands,
 //!   and what differs is a disagreement.
 //! - Sleepers of CFS were placed at the end of their credit, so they can only be further on.
+//! - Places on different queues cannot be compared: among tasks of a group that has no groups in it a lesson is taken as on the root queue of
+//!   a system without groups. Where a group itself stood on a CPU no record tells
+//!   either. The core moves it to where the record has it, and the first [`LESSONS_MAX`] of these moves per group and CPU are lessons.
 //! - A guess ends when the core places the task without regard to its past: behind the floor by the credit (CFS), at the average
 //!   (EEVDF).
 //! - A decision in a queue with a guess *rests on it*. What agrees without these is counted beside the headline.
@@ -97,13 +100,43 @@ impl Lockstep<'_> {
     }
 
     /// `recorded` got `cpu` where the core would have taken another one. Whether that is a lesson.
-    pub(super) fn learn_from_pick(&mut self, cpu: CpuId, recorded: TaskId) -> bool {
-        self.learns && !self.is_grouped(cpu) && self.put_first(cpu, recorded)
+    pub(super) fn learn_from_pick(&mut self, cpu: CpuId, recorded: TaskId, core: TaskId) -> bool {
+        self.learns && self.are_on_one_queue(cpu, recorded, core) && self.put_first(cpu, recorded)
+    }
+
+    /// A group was moved in virtual time, so that `recorded` is right on `cpu`. Whether that is a lesson.
+    pub(super) fn learn_place_of_group(&mut self, cpu: CpuId, recorded: TaskId) -> bool {
+        let group = self.world.sched.task(recorded).group;
+        let lessons = self.lessons_of_groups.entry((cpu, group)).or_default();
+        if !self.learns || *lessons >= LESSONS_MAX {
+            return false;
+        }
+        *lessons += 1;
+        true
     }
 
     /// Whether anybody on `cpu` is in a group: places on different queues cannot be compared.
     fn is_grouped(&self, cpu: CpuId) -> bool {
         self.world.sched.queue_seats(cpu).iter().any(|seat| self.world.sched.task(seat.task).group.is_some())
+    }
+
+    /// Whether two tasks of `cpu` compete on one queue, on which there is nobody but tasks: that of a group that both are in, or the root
+    /// queue where nobody is in a group.
+    fn are_on_one_queue(&self, cpu: CpuId, one: TaskId, other: TaskId) -> bool {
+        let (group, of_other) = (self.world.sched.task(one).group, self.world.sched.task(other).group);
+        let has_groups = |group| self.groups_above.contains(&group);
+        match group {
+            Some(group) => Some(group) == of_other && !has_groups(group),
+            None => !self.is_grouped(cpu),
+        }
+    }
+
+    /// The seats of the queue on which `task` competes.
+    fn seats_beside(&self, cpu: CpuId, task: TaskId) -> Vec<QueueSeat> {
+        let group = self.world.sched.task(task).group;
+        let mut seats = self.world.sched.queue_seats(cpu);
+        seats.retain(|seat| self.world.sched.task(seat.task).group == group);
+        seats
     }
 
     fn seat(&self, cpu: CpuId, task: TaskId) -> Option<QueueSeat> {
@@ -117,7 +150,7 @@ impl Lockstep<'_> {
         let missing =
             seat.request.filter(|request| !request.eligible).map_or(0, |request| self.weighted(cpu, &seat, request.lag));
         let mut back = missing;
-        let before: Vec<QueueSeat> = self.world.sched.queue_seats(cpu);
+        let before = self.seats_beside(cpu, first);
         let ahead = |other: &QueueSeat, seat: &QueueSeat, back: i64| place(seat).since(place(other)) + back;
         let others = before.iter().filter(|other| other.task != first && !other.delayed);
         let others: Vec<&QueueSeat> = others.filter(|other| other.request.is_none_or(|request| request.eligible)).collect();
@@ -153,14 +186,17 @@ impl Lockstep<'_> {
 
     /// How far an entity must go back until it is eligible: it takes the average along by its share of the weight.
     fn weighted(&self, cpu: CpuId, seat: &QueueSeat, lag: i64) -> i64 {
-        let total = self.world.sched.queue_weight(cpu).max(1);
+        let total = match self.world.sched.task(seat.task).group {
+            None => self.world.sched.queue_weight(cpu).max(1),
+            Some(_) => self.seats_beside(cpu, seat.task).iter().map(|seat| seat.weight).sum::<u64>().max(1),
+        };
         let rest = total.saturating_sub(seat.weight).max(1);
         (i128::from(lag) * i128::from(total) / i128::from(rest)).clamp(-i128::from(FAR), 0) as i64 - 1
     }
 
     /// The record shows whether a wake-up preempted `curr`, and the core answered otherwise. Whether that is a lesson.
     pub(super) fn learn_from_wakeup(&mut self, cpu: CpuId, curr: TaskId, asked: &[Asked], next: Option<TaskId>) -> bool {
-        if !self.learns || self.is_grouped(cpu) {
+        if !self.learns || !asked.iter().all(|asked| self.are_on_one_queue(cpu, curr, asked.wakee)) {
             return false;
         }
         match next {

@@ -216,6 +216,10 @@ pub struct Lockstep<'r> {
     keep: usize,
     lags: Vec<(TaskId, i64)>,
     learns: bool,
+    /// Groups with groups in them.
+    groups_above: BTreeSet<TgId>,
+    /// How often the place of a group on a CPU was learnt; `None` is that of the root group's tasks beside groups.
+    lessons_of_groups: BTreeMap<(CpuId, Option<TgId>), u8>,
     /// Picks beside a waiting task of another class than the fair one.
     classes: Tally,
     facts: BTreeMap<&'static str, u64>,
@@ -287,6 +291,8 @@ impl<'r> Lockstep<'r> {
             keep: setup.keep,
             lags: setup.lags.clone(),
             learns: setup.learns,
+            lessons_of_groups: BTreeMap::new(),
+            groups_above: setup.groups.iter().filter_map(|group| group.parent).collect(),
             classes: Tally::default(),
             facts: BTreeMap::new(),
             patience: Patience::new(nr_cpus),

@@ -236,7 +236,7 @@ fn attach(body: &str, names: &mut NameTable) -> Option<RawEvent> {
         number::<u32>(pid).map(|_| (path, pid, &rest[at + COMM.len()..]))
     })?;
     let path = names.intern_path(path);
-    Some(RawEvent::Group { task: who(name, pid, None, names)?, path, is_v1: root != 0, comes: true })
+    Some(RawEvent::Group { task: who(name, pid, None, names)?, path, hierarchy: root, comes: true })
 }
 
 /// `comm=a pid=1 prio=120`.

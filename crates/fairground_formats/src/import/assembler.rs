@@ -93,9 +93,18 @@ impl<'a> Assembler<'a> {
         self.feed.finish()
     }
     fn deliver(&mut self, record: RawRecord) {
-        if let RawEvent::Group { task, path, is_v1, comes } = record.event {
+        if let RawEvent::Group { task, path, hierarchy, comes } = record.event {
+            let wanted = self.feed.sink.hierarchy();
             match self.resolve(task, Role::Mentioned) {
-                Some(_) if is_v1 => self.feed.stats.unused(record.line, "moves in a hierarchy of cgroup v1 are not used"),
+                // Samples tell the group of cgroup v2 each time.
+                Some(_) if hierarchy != wanted && hierarchy == 0 => {}
+                Some(_) if hierarchy != wanted => {
+                    let why = match wanted {
+                        0 => "moves in a hierarchy of cgroup v1 are not used",
+                        _ => "moves in a hierarchy of cgroup v1 without the cpu controller are not used",
+                    };
+                    self.feed.stats.unused(record.line, why);
+                }
                 Some(task) => self.set_group((record.at_ns, record.cpu), task, path, comes),
                 None => {}
             }

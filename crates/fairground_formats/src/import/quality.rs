@@ -49,15 +49,17 @@ impl ImportStats {
         if !never.is_empty() {
             parts.push(format!("never recorded: {}", never.join(", ")));
         }
+        let is_beside_host = self.container.as_ref().is_some_and(|container| container.beginning().is_some());
         let groups = match self.grouped_tasks {
             0 => String::new(),
+            tasks if is_beside_host => format!("; groups of {tasks} tasks are told, with their weights and limits"),
             tasks => format!("; groups of {tasks} tasks are told, their weights are not (they count as 100)"),
         };
         let found = match parts.is_empty() {
             true => format!("nothing lost, nothing put in{groups}"),
             false => format!("{}{groups}; {PAGE} shows how to record more", parts.join("; ")),
         };
-        match self.events > 0 && !self.has_workload() {
+        match self.events > 0 && !self.has_workload() && !is_beside_host {
             true => format!("recording quality: {found}; {NOT_TOLD}"),
             false => format!("recording quality: {found}"),
         }

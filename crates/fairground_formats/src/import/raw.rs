@@ -93,11 +93,11 @@ pub(crate) enum RawEvent {
         group: Option<u32>,
         task: Option<Who>,
     },
-    /// No event: the task is in the group of this path from there on. Each hierarchy of cgroup v1 has its own groups.
+    /// No event: the task is in the group of this path from there on. Each hierarchy of cgroup v1 has its own groups; 0 is cgroup v2.
     Group {
         task: Who,
         path: NameId,
-        is_v1: bool,
+        hierarchy: u64,
         /// It comes there at this moment; else since when it is there is not told.
         comes: bool,
     },

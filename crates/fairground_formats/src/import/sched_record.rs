@@ -136,7 +136,7 @@ impl SchedRecord {
             Kind::Attach { task, root, path } => {
                 let path = String::from_utf8_lossy(path.text(record, self.order)?);
                 let path = fields.import.names.intern_path(&path);
-                RawEvent::Group { task: fields.who(task)?, path, is_v1: fields.integer(root)? != 0, comes: true }
+                RawEvent::Group { task: fields.who(task)?, path, hierarchy: fields.integer(root)?, comes: true }
             }
             Kind::Handler { event, number } => {
                 let handler = event.handler(fields.number(number)?);

@@ -1,9 +1,11 @@
 //! What a reader found beside the events: counts and notes.
 
+use crate::fgr::Container;
 use crate::import::Inferred;
 use fairground_stdx::{CpuMask, Instant};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// Distinct notes kept; whatever is noted beyond is counted under one heading, so that hostile input
 /// cannot fill the memory with notes.
@@ -84,6 +86,8 @@ pub struct ImportStats {
     pub window: Option<(Instant, Instant)>,
     /// The release of the recorded kernel (`uname -r`), where the recording says it.
     pub kernel_release: Option<String>,
+    /// What lay beside the recording in its container, if it has one.
+    pub container: Option<Arc<Container>>,
     /// What was odd.
     pub notes: Vec<Note>,
     /// What notes count places by: `line` or `record`.
@@ -110,6 +114,7 @@ impl ImportStats {
             last_at: Instant::ZERO,
             window: None,
             kernel_release: None,
+            container: None,
             notes: Vec::new(),
             unit: "line",
         }

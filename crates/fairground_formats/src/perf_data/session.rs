@@ -194,7 +194,7 @@ impl<'a> Session<'a> {
         let record = RawRecord { at_ns: sample.at_ns, cpu: sample.cpu, line: self.number, event, current: recorded };
         let changed = sample.cgroup.zip(recorded).and_then(|(number, pid)| self.cgroups.of_current(pid, number, &event));
         if let Some(path) = changed {
-            let event = RawEvent::Group { task: current, path, is_v1: false, comes: false };
+            let event = RawEvent::Group { task: current, path, hierarchy: 0, comes: false };
             self.rounds.push(RawRecord { event, current: None, ..record }, |record| self.import.push(record));
         }
         Ok(record)

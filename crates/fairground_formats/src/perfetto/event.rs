@@ -191,7 +191,7 @@ impl<'a> Body<'a> {
             CGROUP_ATTACH_TASK | CGROUP_TRANSFER_TASKS => RawEvent::Group {
                 task: self.task([4, 3, 0], reading)?,
                 path: reading.name(self.0[7]?.bytes()?),
-                is_v1: self.int32(1).is_some_and(|root| root != 0),
+                hierarchy: self.int32(1).and_then(|root| u64::try_from(root).ok()).unwrap_or(0),
                 comes: true,
             },
             _ => return None,

@@ -1,5 +1,6 @@
 //! `conform`: decision by decision, does the model do what the recorded kernel did?
 
+mod groups;
 mod quota;
 mod scenario;
 mod share;
@@ -10,10 +11,12 @@ pub use quota::{QuotaReplay, RecordedQuotas, recorded_quotas};
 pub use share::percent;
 pub use show::{document, explain, parting, summary, tables};
 
+use crate::beside;
 use crate::kernel::{profile_of_release, version_of};
 use crate::system::System;
 use fairground_conform::{BatchRule, Fit, GroupMove, Kind, KindTally, Lockstep, Outcome, Quota, Recording, Setup, Tally};
 use fairground_formats::ImportStats;
+use fairground_formats::fgr::Container;
 use fairground_machine::Machine;
 use fairground_metrics::{Clip, Interval};
 use fairground_model::cgroup::Memberships;
@@ -162,14 +165,20 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let workload = workload::read(folder);
     facts.groups(&workload);
     let scenario = options.scenario.as_deref().map(|path| scenario::load(path, &options.overrides)).transpose()?;
+    let container = stats.container.clone();
+    let of_host = container.as_ref().and_then(|known| beside::machine_of(known, recording.nr_cpus(), &mut facts.notes));
+    let tells_tick = system.is_some() || scenario.is_some() || of_host.is_some();
     let machine = match &scenario {
         Some(scenario) => machine_told(&scenario.machine, recording.nr_cpus())?,
-        None => machine_of(options, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?,
+        None => machine_of(options, of_host, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?,
     };
     let is_set = folder.join("workload.txt").is_file();
     let profile = match &scenario {
         Some(scenario) => scenario.profile.clone(),
-        None => facts.profile_of(options, system.as_ref(), is_set, (&name, stats.kernel_release.as_deref()))?,
+        None => {
+            let of_host = container.as_ref().map(|known| (known.as_ref(), machine.cpus.len()));
+            facts.profile_of(options, system.as_ref(), of_host, is_set, (&name, stats.kernel_release.as_deref()))?
+        }
     };
     profile.rules_are_ours().map_err(|wrong| Error::one("command line", wrong.message, wrong.hint))?;
     let profile = facts.switched(profile, &workload);
@@ -180,13 +189,20 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
             let (groups, members) = workload::groups(&workload, &recording.tasks);
             (Some(groups), members)
         }
-        None => (None, Vec::new()),
+        None => match container.as_ref().and_then(|known| known.beginning().map(|begin| (known, begin))) {
+            Some((known, begin)) => {
+                told.specs = beside::specs(known, &recording.tasks);
+                told.allowed = told.specs.iter().filter_map(|row| Some((row.0, row.1.affinity?))).collect();
+                (Some(groups::of_host(begin, &mut facts.notes)), Vec::new())
+            }
+            None => (None, Vec::new()),
+        },
     };
     let is_trace_alone = known.is_none();
     let memberships = Memberships::of(known, recording.groups.iter().map(|row| (row.task, row.group())));
     // What the record tells need not be found out.
     members.retain(|member| recording.groups.iter().all(|row| row.task != member.0));
-    facts.told(group_note(&memberships, is_trace_alone, &stats), &mut told);
+    facts.told(groups::note(&memberships, is_trace_alone, &stats), &mut told);
     let moves = moves(&memberships, &recording);
     let (mut groups, begins) = (memberships.groups, memberships.begins);
     let quota = quota::of_set(&quota::Inputs {
@@ -205,7 +221,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let setup = Setup {
         profile: profile.clone(),
         machine: machine.view(),
-        tick: (system.is_some() || scenario.is_some()).then_some(machine.tick),
+        tick: tells_tick.then_some(machine.tick),
         keep: options.keep.max(1),
         lags: Vec::new(),
         specs: told.specs,
@@ -243,38 +259,6 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
 fn moves(memberships: &Memberships, recording: &Recording) -> Vec<GroupMove> {
     let places = memberships.moves.iter().map(|&(place, task, group)| (&recording.groups[place], task, group));
     places.map(|(row, task, group)| GroupMove { before: row.before, at: row.at, writer: row.cpu, task, group }).collect()
-}
-
-/// What a trace tells of groups, and what not.
-fn group_note(memberships: &Memberships, is_trace_alone: bool, stats: &ImportStats) -> Option<String> {
-    let Memberships { groups, begins, moves, nearest, left_out } = memberships;
-    if stats.grouped_tasks == 0 {
-        return is_trace_alone.then(|| {
-            "a trace does not tell groups (cgroups, autogroups): all tasks count as tasks of the root group; `--scenario` tells them".to_string()
-        });
-    }
-    let mut note = match is_trace_alone {
-        true => format!(
-            "groups are those of the trace, {} of them, each of weight 100 and with cpu control, as the trace does not tell either",
-            groups.len()
-        ),
-        false => "who is in which group is told by the trace too".to_string(),
-    };
-    note += &format!(": {} tasks begin in one", begins.len());
-    if !moves.is_empty() {
-        note += &format!(
-            "; {} moves between groups are followed (an event names one task: the other threads of its process stay, unless the record \
-             tells of them)",
-            moves.len()
-        );
-    }
-    if *nearest > 0 {
-        note += &format!("; {nearest} times a group was named that is not among the known ones: the nearest one above it counts");
-    }
-    if *left_out > 0 {
-        note += &format!("; {left_out} rows name no possible path of a group, or one beyond the 4,096th: not followed");
-    }
-    Some(note)
 }
 
 /// Nothing is simulated: there are no random streams, and the recording says how long it is.
@@ -330,11 +314,15 @@ fn import_notes(name: &str, stats: &ImportStats) -> Vec<String> {
 
 fn machine_of(
     options: &ConformOptions,
+    of_host: Option<Machine>,
     system: Option<&System>,
     nr_cpus: usize,
     notes: &mut Vec<String>,
 ) -> Result<Machine, Error> {
-    let recorded = system.map(|system| system.machine(&options.overrides, notes)).transpose()?;
+    let recorded = match of_host {
+        Some(machine) => Some(machine),
+        None => system.map(|system| system.machine(&options.overrides, notes)).transpose()?,
+    };
     let machine = match recorded.filter(|machine| machine.cpus.len() >= nr_cpus) {
         Some(machine) => machine,
         None => {
@@ -423,11 +411,20 @@ impl Facts {
         &mut self,
         options: &ConformOptions,
         system: Option<&System>,
+        of_host: Option<(&Container, usize)>,
         is_set: bool,
         (name, release): (&str, Option<&str>),
     ) -> Result<Profile, Error> {
         let recorded = match system {
             _ if options.overrides.profile.is_some() => None,
+            _ if of_host.is_some() => {
+                let profile = release.and_then(|release| self.of_release(release));
+                let settled = |profile, notes: &mut Vec<String>| match of_host {
+                    Some((known, cpus)) => beside::settled(profile, known, cpus, notes),
+                    None => profile,
+                };
+                profile.map(|profile| settled(profile, &mut self.notes))
+            }
             None if is_set => Some(self.nearest("the set has no `system/` that tells its kernel")?),
             None => release.and_then(|release| self.of_release(release)),
             Some(system) => match system.profile(&mut self.notes) {

@@ -14,13 +14,15 @@ use crate::text::canonical;
 use crate::text::fields::{Fields, Spanned};
 use crate::text_file::{Texts, text_of};
 use crate::trace_file::TraceFile;
+use fairground_formats::fgr::Snapshot;
 use fairground_model::cgroup::Memberships;
 use fairground_model::features::FeatWrite;
 use fairground_model::{Change, Mistakes, Start, TaskSet, TaskSpec, TimedChange};
-use fairground_stdx::{Id, Instant, Ns, TaskId, TgId};
+use fairground_stdx::{Id, IndexVec, Instant, Ns, TaskId, TgId};
 use fairground_workload::replay::{self, Replay};
 use fairground_workload::service::{self, Service};
 use fairground_workload::{Arg, Args, Column, Percentiles, Threads, recorded, rtapp};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 use toml_edit::{Item, Value};
@@ -107,8 +109,11 @@ impl Workload {
         let canonical = format!("replay = {}\nreplay_digest = \"{:032x}\"\n", canonical::quoted(&file.name), file.digest);
         let (mut tasks, mut notes) = (replay.tasks, replay.notes);
         let told = &file.trace.groups;
+        let begin = file.trace.stats.container.as_ref().and_then(|known| known.beginning());
+        let known = begin.map(|begin| begin.specs().0);
+        let tells_weights = known.is_some();
         let Memberships { groups, begins, moves, left_out, .. } =
-            Memberships::of(None, told.iter().map(|of| (of.task, of.group())));
+            Memberships::of(known, told.iter().map(|of| (of.task, of.group())));
         tasks.groups = groups;
         for (task, group) in begins {
             let spec = replay.task_of[task].map(|row| &mut tasks.tasks[row]);
@@ -120,12 +125,17 @@ impl Workload {
             tasks.changes.extend(change);
         }
         if !tasks.groups.is_empty() {
+            let weights =
+                if tells_weights { "with their weights and limits" } else { "each of weight 100, as the trace tells no weights" };
             notes.push(format!(
-                "{} groups of the trace are kept, each of weight 100, as the trace tells no weights; {} moves between them happen at their \
-                 recorded times; {left_out} rows name no possible group",
+                "{} groups of the trace are kept, {weights}; {} moves between them happen at their recorded times; {left_out} rows name no \
+                 possible group",
                 tasks.groups.len(),
                 tasks.changes.len()
             ));
+        }
+        if let Some(begin) = begin {
+            notes.extend(given(begin, file, &replay.task_of, &mut tasks));
         }
         let workload = Workload::new(&file.name, tasks, canonical);
         Workload { duration: Some(replay.length), notes, ..workload }
@@ -397,4 +407,19 @@ fn read_inner(
             None
         }
     }
+}
+
+/// What tasks were given when the recording began goes to the tasks that are made of them; says to how many.
+fn given(begin: &Snapshot, file: &TraceFile, task_of: &IndexVec<TaskId, Option<TaskId>>, tasks: &mut TaskSet) -> Option<String> {
+    let settings = begin.settings();
+    let (mut seen, mut count) = (BTreeSet::new(), 0_u64);
+    for (row, info) in file.trace.tasks.iter_enumerated() {
+        // An id that comes again is of another task.
+        let Some(given) = settings.get(&info.pid).filter(|_| seen.insert(info.pid)) else { continue };
+        let Some(spec) = task_of[row].map(|task| &mut tasks.tasks[task]).filter(|spec| spec.policy.is_fair()) else { continue };
+        spec.policy = given.policy.filter(|policy| policy.is_fair()).unwrap_or(spec.policy);
+        (spec.slice, spec.clamp, spec.affinity) = (given.slice, given.clamp, given.affinity.or(spec.affinity));
+        count += 1;
+    }
+    (count > 0).then(|| format!("{count} tasks have the policy, slice, clamps or CPUs that they had when the recording began"))
 }

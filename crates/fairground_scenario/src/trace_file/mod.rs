@@ -6,6 +6,7 @@ mod survey;
 
 use crate::error::Error;
 use crate::inputs;
+use fairground_formats::fgr;
 use fairground_formats::recorded::read_quota_probes;
 use fairground_formats::{
     ImportError, ImportStats, RecordedTrace, is_of_trace_folder, is_trace_folder, read_file_into, read_folder_into,
@@ -58,8 +59,11 @@ enum Input {
     Folder(Files),
 }
 
-/// Whether a file is a trace by its content.
+/// Whether a file is a trace by its content, or a folder the container of one.
 pub fn is_trace(path: &Path) -> bool {
+    if path.is_dir() {
+        return read(&path.join(fgr::MANIFEST)).is_ok_and(|bytes| fgr::is_manifest(&bytes));
+    }
     File::open(path).is_ok_and(|file| fairground_formats::is_trace(file, &name_of(path)))
 }
 
