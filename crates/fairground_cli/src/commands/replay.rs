@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// Also run a gap that is longer than all the rest of the recording; else it is cut there
     #[arg(long)]
     across_gaps: bool,
+    /// The null test: how far a replay in the recorded situation is from the recording, for each name of threads
+    #[arg(long)]
+    null: bool,
     /// Stop before this event: ticks, switches and wake-ups are counted. Files of -o are written up to there, as FILE.partial
     #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     stop_before_event: Option<u64>,
@@ -63,6 +66,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let beside = replay.table(&outcome.metrics);
     if json {
         show::document(&replay.document(&outcome))?;
+    } else if args.null {
+        show::tables(&[replay.null_test(&outcome).table(is_full())])?;
     } else {
         let mut shown = vec![beside];
         shown.extend(run::run_tables(scenario, &outcome));
