@@ -94,6 +94,10 @@ impl Messages {
         pair.answers += u64::from(back > pair.back);
         (pair.back, pair.count) = (back, pair.count + 1);
     }
+    /// Whether soft interrupts woke a task beside this one.
+    pub(super) fn has(&self, wakee: TaskId, current: TaskId) -> bool {
+        self.pairs.contains_key(&(wakee, current))
+    }
     /// The pairs (wakee, sender) that are taken for messages, with the confidence in thousandths.
     pub(super) fn judged(
         &self,

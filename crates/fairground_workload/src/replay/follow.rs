@@ -4,6 +4,7 @@
 use super::cause::Messages;
 use super::charges::Charges;
 use super::track::{Act, Ender, Origin, State, Track};
+use super::turns::{Side, Turns};
 use fairground_model::{PrevState, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Id, IndexVec, Instant, Ns, TaskId};
 use std::collections::BTreeMap;
@@ -40,9 +41,11 @@ pub(super) struct Follower<'t> {
     /// Whose wake-ups and forks count as those of a task; all others come from outside.
     members: Option<&'t IndexVec<TaskId, bool>>,
     /// What a replay charges.
-    charges: Charges,
+    pub(super) charges: Charges,
     /// Wake-ups in soft interrupts.
     pub(super) messages: Messages,
+    /// Who woke whom.
+    pub(super) turns: Turns,
     pub(super) tracks: IndexVec<TaskId, Track>,
     current: BTreeMap<CpuId, TaskId>,
     /// CPUs with a switch record so far.
@@ -61,6 +64,7 @@ impl Default for Follower<'_> {
             members: None,
             charges: Charges::default(),
             messages: Messages::default(),
+            turns: Turns::default(),
             tracks: IndexVec::new(),
             current: BTreeMap::new(),
             switched: BTreeMap::new(),
@@ -273,6 +277,7 @@ impl<'t> Follower<'t> {
             self.counts.by_task += 1;
             self.acts_now(cpu, waker, Act::Wake(task));
             self.ends(task, Act::Await, true);
+            self.takes_turns(waker, task);
             return;
         }
         // Of chosen threads only what they do themselves is followed.
@@ -283,6 +288,7 @@ impl<'t> Follower<'t> {
                 self.messages.beside(task, sender);
                 self.acts_now(cpu, sender, Act::Send(task));
                 self.ends(task, Act::Message { sender, at: self.now.ns() }, false);
+                self.takes_turns(sender, task);
             }
             None => {
                 if is_soft {
@@ -294,6 +300,13 @@ impl<'t> Follower<'t> {
                 let by = if context == WakeContext::Hardirq { Ender::Timer } else { Ender::Outside };
                 self.sleep_until_now(task, by, other.is_some());
             }
+        }
+    }
+    /// One task has woken another: both have just got an act for that.
+    fn takes_turns(&mut self, waker: TaskId, wakee: TaskId) {
+        if self.members.is_none() {
+            let side = |task: TaskId| Side { task, ran: self.tracks[task].ran_in_all, place: self.tracks[task].acts.len() - 1 };
+            self.turns.wakes(side(waker), side(wakee));
         }
     }
     /// A task on a CPU does something.

@@ -10,6 +10,7 @@ mod notes;
 #[cfg(test)]
 mod tests;
 mod track;
+mod turns;
 mod what_if;
 
 pub use cause::Causes;
@@ -18,10 +19,12 @@ pub use what_if::{Loop, RESPONSE, WhatIf, what_if};
 
 use fairground_model::{Instr, Mode, PipeSpec, Program, Sink, Start, TaskInfo, TaskSet, TaskSpec, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, Ns, PipeId, TaskId};
+use cause::Messages;
 use follow::{Follower, took_part};
 use notes::Facts;
 use std::collections::BTreeMap;
 use track::{Act, Ender, Origin, State, Track};
+use turns::{Insert, inserts};
 
 /// A recording as tasks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -100,9 +103,13 @@ fn made(mut follower: Follower<'_>, infos: &IndexVec<TaskId, TaskInfo>, cpus: us
         task_of: &task_of,
         pipe_of: IndexVec::filled(None, infos.len()),
         messages: follower.messages.judged(infos, &follower.tracks, length),
+        inserts: BTreeMap::new(),
+        charges: follower.charges,
         cpus,
         facts: Facts::default(),
     };
+    let exchanges = follower.turns.exchanges(|wakee, waker| builder.keeps(&follower.messages, wakee, waker));
+    builder.inserts = inserts(&exchanges, &mut builder.set.pipes);
     let causes = builder.causes(&follower.tracks);
     pipes(&follower.tracks, &mut builder);
     for task in infos.ids().filter(|task| task_of[*task].is_some()) {
@@ -134,6 +141,9 @@ struct Builder<'t> {
     pipe_of: IndexVec<TaskId, Option<PipeId>>,
     /// Whose soft interrupts are messages to whom (receiver, sender), with the confidence in thousandths.
     messages: BTreeMap<(TaskId, TaskId), u64>,
+    /// What tasks do for messages without a record.
+    inserts: BTreeMap<TaskId, Vec<Insert>>,
+    charges: Charges,
     cpus: usize,
     facts: Facts,
 }
@@ -186,7 +196,11 @@ impl Builder<'_> {
         let mut program = Program::default();
         let (mut work, mode) = (0, mode(info));
         let is_fixed = has_fixed_timers(track);
-        for act in &track.acts {
+        let mut inserts = self.inserts.get(&task).into_iter().flatten().peekable();
+        for (place, act) in track.acts.iter().enumerate() {
+            while let Some(insert) = inserts.next_if(|insert| insert.place as usize <= place) {
+                self.insert(&mut program, &mut work, mode, insert);
+            }
             match *act {
                 Act::Run(ns) => work += ns,
                 // It went on at once.
@@ -222,6 +236,23 @@ impl Builder<'_> {
         run(&mut program, &mut work, mode);
         program.code.shrink_to_fit();
         program
+    }
+    /// A message without a record, so much run time before the end of `work`.
+    fn insert(&self, program: &mut Program, work: &mut u64, mode: Mode, insert: &Insert) {
+        let rest = insert.lead.0.min(*work);
+        let charged = self.charges.wake.0;
+        let mut first = *work - rest;
+        *work = rest.saturating_sub(charged.saturating_sub(first));
+        first = first.saturating_sub(charged);
+        run(program, &mut first, mode);
+        program.push(match insert.sends {
+            true => Instr::Write { pipe: insert.pipe, value: None },
+            false => Instr::Read { pipe: insert.pipe, into: TOKEN },
+        });
+    }
+    /// Whether the wake-ups of a task by another are kept: those in soft interrupts are if they are messages.
+    fn keeps(&self, messages: &Messages, wakee: TaskId, waker: TaskId) -> bool {
+        !messages.has(wakee, waker) || self.messages.contains_key(&(wakee, waker))
     }
     /// Whether an act of a task is a sleep that a token of another task ends.
     fn awaits(&self, task: TaskId, act: &Act) -> bool {

@@ -11,7 +11,7 @@
 
 use super::follow::{Counts, Follower, took_part};
 use super::track::{Act, Origin, Sleep, State, Track};
-use super::{Builder, Facts, mode, notes, pipes, run};
+use super::{Builder, Charges, Facts, mode, notes, pipes, run};
 use crate::build::marker;
 use fairground_model::{Instr, MarkerUnit, Program, Reg, TaskInfo, TaskSet, TraceEvent};
 use fairground_stdx::{CpuId, IndexVec, Instant, MarkerId, Ns, TaskId};
@@ -72,7 +72,8 @@ pub fn what_if(
     chosen.iter().enumerate().for_each(|(row, (task, _))| task_of[*task] = Some(TaskId::new(row as u32)));
     let pipe_of = IndexVec::filled(None, infos.len());
     let (set, messages, facts) = (TaskSet::default(), BTreeMap::new(), Facts::default());
-    let mut builder = Builder { set, task_of: &task_of, pipe_of, messages, cpus, facts };
+    let (inserts, charges) = (BTreeMap::new(), Charges::default());
+    let mut builder = Builder { set, task_of: &task_of, pipe_of, messages, inserts, charges, cpus, facts };
     pipes(&follower.tracks, &mut builder);
     let marker = marker(&mut builder.set, RESPONSE, MarkerUnit::Ns);
     let mut found = WhatIf {
