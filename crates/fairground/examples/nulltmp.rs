@@ -9,6 +9,11 @@ fn main() {
     for path in std::env::args().skip(1) {
         let replay = Replay::load_across_gaps(Path::new(&path), &over, false).unwrap();
         let outcome = run::run(&replay.scenario, &RunOptions::default(), &mut fairground_metrics::RunStats::new(fairground_stdx::Instant::ZERO, 2), Control::none()).unwrap();
+        if let Ok(out) = std::env::var("OUT") {
+            let mut outputs = fairground::output::Outputs::for_run(&[out.into()], &replay.scenario).unwrap();
+            let (outcome, _) = run::run_with_copy(&replay.scenario, &RunOptions::default(), &mut outputs, Control::none()).unwrap();
+            outputs.finish_run(&replay.scenario, &outcome).unwrap();
+        }
         println!("== {path}");
         println!("{}", replay.scenario.notes.join("\n"));
         println!("length {} {}", outcome.simulated.0, replay.statistics.length.0);

@@ -13,7 +13,7 @@ use fairground_scenario::{Error, Overrides, Parts, Scenario, Source, Workload};
 use fairground_sched::profile::Profile;
 use fairground_stdx::{IndexVec, Instant, Ns, TaskId};
 use fairground_model::Op;
-use fairground_workload::replay::{Charges, Making};
+use fairground_workload::replay::{Causes, Charges, Making};
 use serde_json::json;
 use std::path::Path;
 
@@ -33,6 +33,8 @@ pub struct Replay {
     pub statistics: RunReport,
     /// For each task of the recording its row in the scenario, if it took part.
     pub task_of: IndexVec<TaskId, Option<TaskId>>,
+    /// What the sleeps of the recording were taken for.
+    pub causes: Causes,
 }
 
 impl Replay {
@@ -73,7 +75,7 @@ impl Replay {
         let (mut making, mut stats) = (Making::charging(parts.machine.as_ref().map_or(Charges::default(), charges_of)), stats_of(&trace));
         survey.read_into(&mut (&mut making, &mut stats))?;
         let made = making.finish(parts.nr_cpus());
-        let task_of = made.task_of.clone();
+        let (task_of, causes) = (made.task_of.clone(), made.causes);
         let workload = Workload::replayed(&trace, made);
         let length = workload.duration.unwrap_or_default();
         let duration = Ns(length.0.saturating_mul(LONGEST_FACTOR).saturating_add(1_000_000_000).min(Instant::MAX.ns()));
@@ -85,7 +87,7 @@ impl Replay {
         let scenario = parts.build()?;
         let statistics = stats.finish(trace.trace.stats.last_at);
         let recorded = statistics.metrics();
-        Ok(Replay { scenario, trace, recorded, statistics, task_of })
+        Ok(Replay { scenario, trace, recorded, statistics, task_of, causes })
     }
     /// The replay held against the recording: a null test, if nothing was changed.
     pub fn null_test(&self, outcome: &RunOutcome) -> NullTest {
@@ -99,9 +101,24 @@ impl Replay {
             .set("command", "replay")
             .set("inputs", vec![json!({ "name": self.trace.name, "digest": format!("{:032x}", self.trace.digest) })])
             .set("recorded", metrics_json(&self.recorded))
+            .set("sleep_causes", self.causes_table().to_json())
+            .set("null_test", self.null_test(outcome).table(true).to_json())
             .set("import", json!({ "format": stats.format, "events": stats.events, "skipped": stats.skipped, "lost_events": stats.lost_events }))
             .set("recording", stats.quality_json());
         document
+    }
+    /// What the sleeps were taken for: how many, their share in hundredths of a percent, and what the replay does about each.
+    pub fn causes_table(&self) -> Table {
+        let columns = columns![left "sleeps ended by" "cause", right "count", right "share" "share_percent", right "confidence" "confidence_percent", left "in the replay" "replay"];
+        let mut table = Table::new("sleep_causes", "What the sleeps of the recording were taken for", columns);
+        let sum = self.causes.sum().max(1);
+        for (cause, count, replay) in self.causes.rows().into_iter().filter(|row| row.1 > 0) {
+            let share = u64::try_from(u128::from(count) * 10_000 / u128::from(sum)).unwrap_or(0);
+            let is_judged = cause == Causes::MESSAGE;
+            let confidence = if is_judged { Cell::percent(self.causes.confidence_permille * 10) } else { Cell::none() };
+            table.push(vec![cause.into(), Cell::count(count), Cell::percent(share), confidence, replay.into()]);
+        }
+        table
     }
     /// The recording's numbers beside those of the replay.
     pub fn table(&self, replayed: &[Metric]) -> Table {

@@ -43,6 +43,7 @@ pub(crate) struct Args {
 /// Examples of the help.
 pub(crate) const EXAMPLES: &[Example] = &[
     ("replay trace.dat --machine lap8 --profile v6.12", "the load of a recording on a laptop with 8 CPUs under v6.12"),
+    ("replay perf.data --null", "how far a replay with nothing changed is from the recording"),
     ("replay perf.data --machine smp-4 -o replay.pftrace", "and a trace of it for ui.perfetto.dev"),
 ];
 
@@ -67,9 +68,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&replay.document(&outcome))?;
     } else if args.null {
-        show::tables(&[replay.null_test(&outcome).table(is_full())])?;
+        show::tables(&[replay.null_test(&outcome).table(is_full()), replay.causes_table()])?;
     } else {
-        let mut shown = vec![beside];
+        let mut shown = vec![beside, replay.causes_table()];
         shown.extend(run::run_tables(scenario, &outcome));
         let shown = if is_full() { shown } else { run::shortened(shown) };
         show::summary_and_tables(&run::summary(scenario, &outcome), &shown)?;

@@ -45,6 +45,8 @@ pub struct Causes {
 }
 
 impl Causes {
+    /// The name of the cause that is a judgement.
+    pub const MESSAGE: &str = "a message through a soft interrupt";
     /// All sleeps.
     pub fn sum(&self) -> u64 {
         self.task + self.message + self.outside + self.timer + self.timeout + self.device + self.unknown
@@ -53,7 +55,7 @@ impl Causes {
     pub fn rows(&self) -> [(&'static str, u64, &'static str); 7] {
         [
             ("a running task", self.task, "waits for that task"),
-            ("a message through a soft interrupt", self.message, "waits for the sender"),
+            (Causes::MESSAGE, self.message, "waits for the sender"),
             ("a soft interrupt from outside", self.outside, "at the recorded time"),
             ("a timer at fixed times", self.timer, "at the recorded time"),
             ("a timer set by the sleeper", self.timeout, "as long after the sleep began as recorded"),

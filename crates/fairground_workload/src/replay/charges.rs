@@ -9,7 +9,7 @@ use fairground_stdx::Ns;
 /// were recorded are paid once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Charges {
-    /// Of each time that it comes on a CPU.
+    /// Of the switch to it after a sleep. That after a preemption or a yield may not come again, and is left out.
     pub switch: Ns,
     /// Of a wait for another task, before it leaves its CPU.
     pub wait: Ns,
@@ -32,7 +32,7 @@ impl Charges {
     pub(super) fn before(&self, act: &Act) -> u64 {
         match act {
             Act::Await | Act::Message { .. } => self.wait.0,
-            Act::Until { .. } | Act::Device { .. } => self.sleep.0,
+            Act::Until { .. } | Act::Device(_) => self.sleep.0,
             Act::Wake(_) | Act::Send(_) => self.wake.0,
             Act::Fork(_) => self.fork.0,
             Act::Run(_) | Act::Again => 0,
@@ -41,9 +41,10 @@ impl Charges {
     /// What is charged after it.
     pub(super) fn after(&self, act: &Act) -> u64 {
         match act {
-            Act::Await | Act::Message { .. } => self.waited.0,
+            Act::Await | Act::Message { .. } => self.switch.0 + self.waited.0,
+            Act::Until { .. } | Act::Device(_) => self.switch.0,
             Act::Wake(_) | Act::Send(_) => self.woken.0,
-            _ => 0,
+            Act::Fork(_) | Act::Run(_) | Act::Again => 0,
         }
     }
 }

@@ -6,6 +6,8 @@
 mod cause;
 mod charges;
 mod follow;
+#[cfg(test)]
+mod loop_tests;
 mod notes;
 #[cfg(test)]
 mod tests;
@@ -108,7 +110,9 @@ fn made(mut follower: Follower<'_>, infos: &IndexVec<TaskId, TaskInfo>, cpus: us
         cpus,
         facts: Facts::default(),
     };
-    let exchanges = follower.turns.exchanges(|wakee, waker| builder.keeps(&follower.messages, wakee, waker));
+    let name = |task: TaskId| infos.get(task).filter(|info| mode(info) == Mode::User).map(|info| info.name.as_str());
+    let exchanges = follower.turns.exchanges(|wakee, waker| builder.keeps(&follower.messages, wakee, waker), name);
+    let hidden = exchanges.iter().map(|exchange| exchange.hidden.len() as u64).sum();
     builder.inserts = inserts(&exchanges, &mut builder.set.pipes);
     let causes = builder.causes(&follower.tracks);
     pipes(&follower.tracks, &mut builder);
@@ -118,7 +122,7 @@ fn made(mut follower: Follower<'_>, infos: &IndexVec<TaskId, TaskInfo>, cpus: us
         builder.task(&track, &infos[task], program);
     }
     let (tasks, facts) = (builder.set, builder.facts);
-    let mut notes = notes::kept(&causes, tasks.tasks.len());
+    let mut notes = notes::kept(&causes, hidden, tasks.tasks.len());
     notes.extend(notes::odd(&follower.counts, &facts));
     Replay { tasks, notes, task_of, length, causes }
 }

@@ -14,7 +14,7 @@ pub(super) struct Facts {
 }
 
 /// What a replay keeps, and what it cannot know.
-pub(super) fn kept(causes: &Causes, tasks: usize) -> Vec<String> {
+pub(super) fn kept(causes: &Causes, hidden: u64, tasks: usize) -> Vec<String> {
     let ended = |(cause, count, replay): (&str, u64, &str)| format!("{count} by {cause} ({replay})");
     let rows: Vec<String> = causes.rows().into_iter().filter(|row| row.1 > 0).map(ended).collect();
     let sleeps = if rows.is_empty() { "no sleeps".to_string() } else { format!("{} sleeps ended: {}", causes.sum(), rows.join(", ")) };
@@ -24,6 +24,9 @@ pub(super) fn kept(causes: &Causes, tasks: usize) -> Vec<String> {
             "wake-ups in soft interrupts are taken for messages where the tasks answer one another or chance does not explain them: mean confidence {} %",
             causes.confidence_permille / 10
         ));
+    }
+    if hidden > 0 {
+        notes.push(format!("{hidden} messages between tasks that wake one another left no record, as the receiver was awake: they are put in"));
     }
     notes.extend([
         "where a recording does not tell interrupts apart, a timer that fires while a task runs looks like a wake-up by that task".to_string(),

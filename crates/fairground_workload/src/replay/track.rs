@@ -137,7 +137,6 @@ impl Track {
     /// Goes on a CPU; time from `since` on counts as run time.
     pub(super) fn run_from(&mut self, cpu: CpuId, since: Instant) {
         self.state = State::Running(cpu, since.max(self.left));
-        self.debt += self.charges.switch.0;
         self.first_cpu.get_or_insert(cpu);
         if (cpu.get() as usize) < CpuMask::CAPACITY {
             self.cpus.insert(cpu);

@@ -10,6 +10,9 @@
 //! B would run ahead of A in a replay, and every sleep whose end comes early is lost for both.
 //!
 //! A sends one as long before it sleeps, and B needs it as long before its answer, as in the median where wake-ups tell both.
+//!
+//! In a crowd (hackbench) any thread may wake any other, and no two of them take turns. There a waker waits until the wakee sleeps, as it
+//! did when it was recorded. That holds for user threads whose names wake one another, mostly between threads that do not take turns.
 
 use fairground_model::PipeSpec;
 use fairground_stdx::{IndexVec, Ns, PipeId, TaskId};
@@ -42,6 +45,8 @@ struct Pair {
     /// Run time of the wakee from its message to its sleep, of the waker from its wake-up to its answer.
     leads: [Vec<u64>; 2],
     hidden: Vec<Hidden>,
+    /// All wake-ups, for a crowd.
+    all: Vec<Hidden>,
 }
 
 /// What two tasks that wake one another did without a record.
@@ -81,6 +86,9 @@ impl Turns {
             back.at_last
         });
         let pair = self.pairs.entry((wakee.task, waker.task)).or_default();
+        let place = |side: Side| u32::try_from(side.place).unwrap_or(u32::MAX);
+        let here = Hidden { sleep: place(wakee), wake: place(waker) };
+        pair.all.push(here);
         match message {
             Some((sender, receiver)) if pair.has_answer || pair.count == 0 => {
                 if pair.leads[0].len() < SAMPLES {
@@ -88,34 +96,59 @@ impl Turns {
                     pair.leads[1].push(waker.ran.saturating_sub(receiver));
                 }
             }
-            _ if pair.count > 0 => {
-                let place = |side: Side| u32::try_from(side.place).unwrap_or(u32::MAX);
-                pair.hidden.push(Hidden { sleep: place(wakee), wake: place(waker) });
-            }
+            _ if pair.count > 0 => pair.hidden.push(here),
             _ => {}
         }
         pair.has_answer = false;
         pair.at_last = (waker.ran, wakee.ran);
         pair.count += 1;
     }
-    /// The exchanges of tasks that wake one another, of those pairs (wakee, waker) whose wake-ups are all kept.
-    pub(super) fn exchanges(&mut self, is_kept: impl Fn(TaskId, TaskId) -> bool) -> Vec<Exchange> {
+    /// The exchanges of tasks that wake one another, of those pairs (wakee, waker) whose wake-ups are all kept. `name` is that of a user
+    /// thread; kernel threads are in no crowd.
+    pub(super) fn exchanges<'n>(
+        &mut self,
+        is_kept: impl Fn(TaskId, TaskId) -> bool,
+        name: impl Fn(TaskId) -> Option<&'n str>,
+    ) -> Vec<Exchange> {
         let counts: BTreeMap<(TaskId, TaskId), u64> = self.pairs.iter().map(|(key, pair)| (*key, pair.count)).collect();
-        let is_mutual = |wakee: TaskId, waker: TaskId| {
-            let there = counts[&(wakee, waker)];
-            let back = counts.get(&(waker, wakee)).copied().unwrap_or(0);
-            let few = there.min(back);
-            few >= FEWEST && few * 100 >= there.max(back) * LEAST_PERCENT && is_kept(wakee, waker) && is_kept(waker, wakee)
+        let mut of_names: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+        for (&(wakee, waker), count) in &counts {
+            if let (Some(wakee), Some(waker)) = (name(wakee), name(waker)) {
+                *of_names.entry((wakee, waker)).or_default() += count;
+            }
+        }
+        let take_turns = |a: TaskId, b: TaskId| is_mutual(&counts, a, b) && is_kept(a, b) && is_kept(b, a);
+        // Of how many wake-ups between names the two tasks take turns.
+        let mut in_turn: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+        for (&(wakee, waker), count) in counts.iter().filter(|((wakee, waker), _)| take_turns(*wakee, *waker)) {
+            if let (Some(wakee), Some(waker)) = (name(wakee), name(waker)) {
+                *in_turn.entry((wakee, waker)).or_default() += count;
+            }
+        }
+        let are_crowd = |a: TaskId, b: TaskId| {
+            let Some(names) = name(a).zip(name(b)) else { return false };
+            let few_turns = in_turn.get(&names).copied().unwrap_or(0) * 2 < of_names[&names];
+            few_turns && is_mutual(&of_names, names.0, names.1) && is_kept(a, b)
         };
-        let pairs = self.pairs.iter_mut().filter(|((wakee, waker), pair)| !pair.hidden.is_empty() && is_mutual(*wakee, *waker));
-        let made = pairs.map(|(&(sender, receiver), pair)| Exchange {
-            sender,
-            receiver,
-            leads: pair.leads.each_mut().map(|leads| median(leads)),
-            hidden: std::mem::take(&mut pair.hidden),
-        });
-        made.collect()
+        let exchange = |(&(sender, receiver), pair): (&(TaskId, TaskId), &mut Pair)| {
+            let (leads, hidden) = if take_turns(sender, receiver) {
+                (pair.leads.each_mut().map(|leads| median(leads)), std::mem::take(&mut pair.hidden))
+            } else if are_crowd(sender, receiver) {
+                ([Ns::ZERO; 2], std::mem::take(&mut pair.all))
+            } else {
+                return None;
+            };
+            Some(Exchange { sender, receiver, leads, hidden }).filter(|made| !made.hidden.is_empty())
+        };
+        self.pairs.iter_mut().filter_map(exchange).collect()
     }
+}
+
+/// Whether the two wake one another, each often enough.
+fn is_mutual<K: Ord + Copy>(counts: &BTreeMap<(K, K), u64>, a: K, b: K) -> bool {
+    let of = |wakee: K, waker: K| counts.get(&(wakee, waker)).copied().unwrap_or(0);
+    let (few, many) = (of(a, b).min(of(b, a)), of(a, b).max(of(b, a)));
+    few >= FEWEST && few * 100 >= many * LEAST_PERCENT
 }
 
 fn median(values: &mut [u64]) -> Ns {
