@@ -146,6 +146,7 @@ pub fn charges_of(machine: &Machine) -> Charges {
         sleep: price(&[Op::Syscall, Op::TimerProgram]),
         wake: price(&[Op::Syscall, Op::PipeOp]),
         woken: price(&[Op::TtwuBase, Op::Enqueue]),
+        remote: price(&[Op::IpiSend]),
         interrupt: price(&[Op::HrtimerIrq, Op::TtwuBase, Op::Enqueue]),
         fork: price(&[Op::Fork]),
     }

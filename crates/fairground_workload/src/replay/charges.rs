@@ -21,6 +21,8 @@ pub struct Charges {
     pub wake: Ns,
     /// The same, behind that.
     pub woken: Ns,
+    /// Of a wake-up towards another CPU, beside that.
+    pub remote: Ns,
     /// Of a timer's interrupt that wakes a task, for whom it interrupts.
     pub interrupt: Ns,
     /// Of a fork.

@@ -276,6 +276,7 @@ impl<'t> Follower<'t> {
         if let Some(waker) = running {
             self.counts.by_task += 1;
             self.acts_now(cpu, waker, Act::Wake(task));
+            self.charge_remote(cpu, waker, target_cpu);
             self.ends(task, Act::Await, true);
             self.takes_turns(waker, task);
             return;
@@ -287,6 +288,7 @@ impl<'t> Follower<'t> {
             Some(sender) => {
                 self.messages.beside(task, sender);
                 self.acts_now(cpu, sender, Act::Send(task));
+                self.charge_remote(cpu, sender, target_cpu);
                 self.ends(task, Act::Message { sender, at: self.now.ns() }, false);
                 self.takes_turns(sender, task);
             }
@@ -307,6 +309,11 @@ impl<'t> Follower<'t> {
         if self.members.is_none() {
             let side = |task: TaskId| Side { task, ran: self.tracks[task].ran_in_all, place: self.tracks[task].acts.len() - 1 };
             self.turns.wakes(side(waker), side(wakee));
+        }
+    }
+    fn charge_remote(&mut self, cpu: CpuId, waker: TaskId, target_cpu: CpuId) {
+        if target_cpu != cpu {
+            self.tracks[waker].debt += self.charges.remote.0;
         }
     }
     /// A task on a CPU does something.

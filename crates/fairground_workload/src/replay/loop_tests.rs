@@ -5,7 +5,7 @@ use super::{Charges, Making, Replay, build};
 use crate::testing;
 use fairground_model::PrevState::{DiskSleep, Running, Sleeping};
 use fairground_model::{Instr, PrevState, Sink, TraceEvent, WakeContext};
-use fairground_stdx::{CpuId, Id, Ns};
+use fairground_stdx::{CpuId, Ns};
 
 /// A wake-up in a soft interrupt while `current` is on the CPU.
 fn soft(wakee: u32, current: Option<u32>) -> TraceEvent {
