@@ -186,8 +186,14 @@ impl NullTest {
             let mut cells = vec![row.name.clone().into(), Cell::count(row.threads)];
             for figure in Figure::ALL {
                 let pair = row.pair(figure);
-                let value = |value: u64| if figure == Figure::Wakeups { Cell::count(value) } else { Cell::new(format_ns(Ns(value)), value) };
-                cells.extend([value(pair.recorded), value(pair.replayed), pair.error_permille().map_or_else(Cell::none, percent)]);
+                let value = |value: u64| {
+                    if figure == Figure::Wakeups { Cell::count(value) } else { Cell::new(format_ns(Ns(value)), value) }
+                };
+                cells.extend([
+                    value(pair.recorded),
+                    value(pair.replayed),
+                    pair.error_permille().map_or_else(Cell::none, percent),
+                ]);
             }
             cells.push(verdict(row).into());
             table.push(cells);

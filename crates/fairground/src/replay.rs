@@ -4,6 +4,7 @@ use crate::null_test::NullTest;
 use crate::run::{RunOutcome, run_document};
 use fairground_machine::Machine;
 use fairground_metrics::{Metric, RunReport, RunStats};
+use fairground_model::Op;
 use fairground_recordings::{System, profile_of_release};
 use fairground_report::run::metrics_json;
 use fairground_report::units::format_metric;
@@ -12,7 +13,6 @@ use fairground_scenario::trace_file::{Survey, TraceFile};
 use fairground_scenario::{Error, Overrides, Parts, Scenario, Source, Workload};
 use fairground_sched::profile::Profile;
 use fairground_stdx::{IndexVec, Instant, Ns, TaskId};
-use fairground_model::Op;
 use fairground_workload::replay::{Causes, Charges, Making};
 use serde_json::json;
 use std::path::Path;
@@ -72,7 +72,8 @@ impl Replay {
         let profile = if overrides.profile.is_some() { None } else { Some(profile_of(system.as_ref(), &trace, &mut notes)?) };
         let source = Source { name: trace.path.display().to_string(), text: String::new() };
         let mut parts = Parts::new(source, machine, overrides)?;
-        let (mut making, mut stats) = (Making::charging(parts.machine.as_ref().map_or(Charges::default(), charges_of)), stats_of(&trace));
+        let (mut making, mut stats) =
+            (Making::charging(parts.machine.as_ref().map_or(Charges::default(), charges_of)), stats_of(&trace));
         survey.read_into(&mut (&mut making, &mut stats))?;
         let made = making.finish(parts.nr_cpus());
         let (task_of, causes) = (made.task_of.clone(), made.causes);

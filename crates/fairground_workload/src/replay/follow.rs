@@ -241,7 +241,9 @@ impl<'t> Follower<'t> {
         let is_whole = track.state == State::Asleep;
         let act = match is_whole && track.waits_for_device && by != Ender::Unknown {
             true => Act::Device(slept),
-            false => Act::Until { at: now.ns(), slept: if is_whole { u32::try_from(slept).unwrap_or(u32::MAX) } else { u32::MAX }, by },
+            false => {
+                Act::Until { at: now.ns(), slept: if is_whole { u32::try_from(slept).unwrap_or(u32::MAX) } else { u32::MAX }, by }
+            }
         };
         self.ends(task, act, by_task);
     }

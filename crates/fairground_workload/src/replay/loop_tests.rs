@@ -9,7 +9,12 @@ use fairground_stdx::{CpuId, Ns};
 
 /// A wake-up in a soft interrupt while `current` is on the CPU.
 fn soft(wakee: u32, current: Option<u32>) -> TraceEvent {
-    TraceEvent::SchedWaking { task: task(wakee), target_cpu: CpuId::new(0), waker: current.map(task), context: WakeContext::Softirq }
+    TraceEvent::SchedWaking {
+        task: task(wakee),
+        target_cpu: CpuId::new(0),
+        waker: current.map(task),
+        context: WakeContext::Softirq,
+    }
 }
 fn made(records: &[Record], names: &[&str]) -> Replay {
     let replay = build(records, &infos(names), 2);
@@ -53,7 +58,11 @@ fn request_and_answer_through_soft_interrupts_wait_for_one_another() {
     for row in 0..2 {
         assert_eq!(count(&replay, row, |instr| matches!(instr, Instr::Read { .. })), 100);
         assert_eq!(count(&replay, row, |instr| matches!(instr, Instr::Write { .. })), 100);
-        assert_eq!(count(&replay, row, |instr| matches!(instr, Instr::SleepUntil { .. })), 0, "no end of a sleep is at a fixed time");
+        assert_eq!(
+            count(&replay, row, |instr| matches!(instr, Instr::SleepUntil { .. })),
+            0,
+            "no end of a sleep is at a fixed time"
+        );
     }
 }
 
@@ -69,10 +78,18 @@ fn a_request_that_found_the_server_awake_is_put_in_before_the_sleep_and_the_answ
     // Sent 10 us before the sleep, and needed 30 us before the answer, as where wake-ups tell it.
     let around = |row: u32, pipe| {
         let code = code(&replay, row);
-        let place = code.iter().position(|instr| matches!(instr, Instr::Read { pipe: at, .. } | Instr::Write { pipe: at, .. } if *at == pipe)).unwrap();
+        let place = code
+            .iter()
+            .position(|instr| matches!(instr, Instr::Read { pipe: at, .. } | Instr::Write { pipe: at, .. } if *at == pipe))
+            .unwrap();
         (code[place - 1].clone(), code[place + 1].clone())
     };
-    let pipe = replay.tasks.pipes.ids().find(|pipe| replay.tasks.pipes[*pipe].capacity == hidden).expect("a pipe for what left no record");
+    let pipe = replay
+        .tasks
+        .pipes
+        .ids()
+        .find(|pipe| replay.tasks.pipes[*pipe].capacity == hidden)
+        .expect("a pipe for what left no record");
     let us = |instr: Instr| if let Instr::Run { work, .. } = instr { work.0 / 1000 } else { panic!("{instr:?}") };
     assert_eq!(us(around(0, pipe).1), 10);
     assert_eq!(us(around(1, pipe).1), 30);

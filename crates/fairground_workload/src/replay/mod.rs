@@ -19,9 +19,9 @@ pub use cause::Causes;
 pub use charges::Charges;
 pub use what_if::{Loop, RESPONSE, WhatIf, what_if};
 
+use cause::Messages;
 use fairground_model::{Instr, Mode, PipeSpec, Program, Sink, Start, TaskInfo, TaskSet, TaskSpec, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, Ns, PipeId, TaskId};
-use cause::Messages;
 use follow::{Follower, took_part};
 use notes::Facts;
 use std::collections::BTreeMap;
@@ -174,7 +174,8 @@ impl Builder<'_> {
         spec.timer_slack = Ns::ZERO;
         spec.mm = self.set.tasks.len() as u32;
         spec.measured = !kernel;
-        let asleep = track.origin == Origin::Before && matches!(track.acts.first(), Some(Act::Await | Act::Message { .. } | Act::Until { .. }));
+        let asleep = track.origin == Origin::Before
+            && matches!(track.acts.first(), Some(Act::Await | Act::Message { .. } | Act::Until { .. }));
         self.facts.asleep_at_start += u64::from(asleep);
         self.facts.alive_at_end += u64::from(track.state != State::Dead);
         self.set.tasks.push(spec);

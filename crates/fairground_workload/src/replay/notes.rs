@@ -17,7 +17,8 @@ pub(super) struct Facts {
 pub(super) fn kept(causes: &Causes, hidden: u64, tasks: usize) -> Vec<String> {
     let ended = |(cause, count, replay): (&str, u64, &str)| format!("{count} by {cause} ({replay})");
     let rows: Vec<String> = causes.rows().into_iter().filter(|row| row.1 > 0).map(ended).collect();
-    let sleeps = if rows.is_empty() { "no sleeps".to_string() } else { format!("{} sleeps ended: {}", causes.sum(), rows.join(", ")) };
+    let sleeps =
+        if rows.is_empty() { "no sleeps".to_string() } else { format!("{} sleeps ended: {}", causes.sum(), rows.join(", ")) };
     let mut notes = vec![format!("{tasks} tasks, {sleeps}; waiting for a CPU is dropped")];
     if causes.message > 0 {
         notes.push(format!(
@@ -26,7 +27,9 @@ pub(super) fn kept(causes: &Causes, hidden: u64, tasks: usize) -> Vec<String> {
         ));
     }
     if hidden > 0 {
-        notes.push(format!("{hidden} messages between tasks that wake one another left no record, as the receiver was awake: they are put in"));
+        notes.push(format!(
+            "{hidden} messages between tasks that wake one another left no record, as the receiver was awake: they are put in"
+        ));
     }
     notes.extend([
         "where a recording does not tell interrupts apart, a timer that fires while a task runs looks like a wake-up by that task".to_string(),
