@@ -1,5 +1,7 @@
 //! The null test on recordings whose truth is known, as the simulator made them: what went through sockets is a closed loop in the replay.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
+
 use fairground::null_test::{Figure, NullRow};
 use fairground::output::Outputs;
 use fairground::replay::Replay;

@@ -89,15 +89,12 @@ impl Turns {
         let place = |side: Side| u32::try_from(side.place).unwrap_or(u32::MAX);
         let here = Hidden { sleep: place(wakee), wake: place(waker) };
         pair.all.push(here);
-        match message {
-            Some((sender, receiver)) if pair.has_answer || pair.count == 0 => {
-                if pair.leads[0].len() < SAMPLES {
-                    pair.leads[0].push(wakee.ran.saturating_sub(sender));
-                    pair.leads[1].push(waker.ran.saturating_sub(receiver));
-                }
-            }
-            _ if pair.count > 0 => pair.hidden.push(here),
-            _ => {}
+        if let Some((sender, receiver)) = message.filter(|_| pair.has_answer || pair.count == 0) {
+            let leads = [wakee.ran.saturating_sub(sender), waker.ran.saturating_sub(receiver)];
+            let kept = pair.leads.iter_mut().zip(leads).filter(|(kept, _)| kept.len() < SAMPLES);
+            kept.for_each(|(kept, lead)| kept.push(lead));
+        } else if pair.count > 0 {
+            pair.hidden.push(here);
         }
         pair.has_answer = false;
         pair.at_last = (waker.ran, wakee.ran);
