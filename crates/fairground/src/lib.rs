@@ -174,6 +174,7 @@ pub mod judge;
 #[cfg(target_os = "linux")]
 pub mod kernels;
 pub mod lists;
+pub mod null_test;
 pub mod output;
 pub mod pages;
 pub mod perf_sched;

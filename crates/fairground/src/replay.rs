@@ -1,8 +1,10 @@
 //! `replay`: a recorded trace on another machine or under another kernel.
 
+use crate::null_test::NullTest;
 use crate::run::{RunOutcome, run_document};
 use fairground_machine::Machine;
-use fairground_metrics::{Metric, RunStats};
+use fairground_metrics::{Metric, RunReport, RunStats};
+use fairground_model::Op;
 use fairground_recordings::{System, beside, profile_of_release};
 use fairground_report::run::metrics_json;
 use fairground_report::units::format_metric;
@@ -10,8 +12,8 @@ use fairground_report::{Cell, Document, Table, columns};
 use fairground_scenario::trace_file::{Survey, TraceFile};
 use fairground_scenario::{Error, Overrides, Parts, Scenario, Source, Workload};
 use fairground_sched::profile::Profile;
-use fairground_stdx::{Instant, Ns};
-use fairground_workload::replay::Making;
+use fairground_stdx::{IndexVec, Instant, Ns, TaskId};
+use fairground_workload::replay::{Causes, Charges, Making};
 use serde_json::json;
 use std::path::Path;
 
@@ -27,6 +29,12 @@ pub struct Replay {
     pub trace: TraceFile,
     /// The numbers of the recording itself.
     pub recorded: Vec<Metric>,
+    /// The statistics of the recording itself.
+    pub statistics: RunReport,
+    /// For each task of the recording its row in the scenario, if it took part.
+    pub task_of: IndexVec<TaskId, Option<TaskId>>,
+    /// What the sleeps of the recording were taken for.
+    pub causes: Causes,
 }
 
 impl Replay {
@@ -64,9 +72,12 @@ impl Replay {
         let profile = if overrides.profile.is_some() { None } else { Some(profile_of(system.as_ref(), &trace, &mut notes)?) };
         let source = Source { name: trace.path.display().to_string(), text: String::new() };
         let mut parts = Parts::new(source, machine, overrides)?;
-        let (mut making, mut stats) = (Making::default(), stats_of(&trace));
+        let (mut making, mut stats) =
+            (Making::charging(parts.machine.as_ref().map_or(Charges::default(), charges_of)), stats_of(&trace));
         survey.read_into(&mut (&mut making, &mut stats))?;
-        let workload = Workload::replayed(&trace, making.finish(parts.nr_cpus()));
+        let made = making.finish(parts.nr_cpus());
+        let (task_of, causes) = (made.task_of.clone(), made.causes);
+        let workload = Workload::replayed(&trace, made);
         let length = workload.duration.unwrap_or_default();
         let duration = Ns(length.0.saturating_mul(LONGEST_FACTOR).saturating_add(1_000_000_000).min(Instant::MAX.ns()));
         parts.title = Some(format!("replay of {}", trace.name));
@@ -75,8 +86,13 @@ impl Replay {
         parts.workloads = vec![workload];
         parts.notes.splice(0..0, notes);
         let scenario = parts.build()?;
-        let recorded = stats.finish(trace.trace.stats.last_at).metrics();
-        Ok(Replay { scenario, trace, recorded })
+        let statistics = stats.finish(trace.trace.stats.last_at);
+        let recorded = statistics.metrics();
+        Ok(Replay { scenario, trace, recorded, statistics, task_of, causes })
+    }
+    /// The replay held against the recording: a null test, if nothing was changed.
+    pub fn null_test(&self, outcome: &RunOutcome) -> NullTest {
+        NullTest::new(&self.statistics, &outcome.report, &self.task_of)
     }
     /// The document of `replay --json`.
     pub fn document(&self, outcome: &RunOutcome) -> Document {
@@ -86,9 +102,24 @@ impl Replay {
             .set("command", "replay")
             .set("inputs", vec![json!({ "name": self.trace.name, "digest": format!("{:032x}", self.trace.digest) })])
             .set("recorded", metrics_json(&self.recorded))
+            .set("sleep_causes", self.causes_table().to_json())
+            .set("null_test", self.null_test(outcome).table(true).to_json())
             .set("import", json!({ "format": stats.format, "events": stats.events, "skipped": stats.skipped, "lost_events": stats.lost_events }))
             .set("recording", stats.quality_json());
         document
+    }
+    /// What the sleeps were taken for: how many, their share in hundredths of a percent, and what the replay does about each.
+    pub fn causes_table(&self) -> Table {
+        let columns = columns![left "sleeps ended by" "cause", right "count", right "share" "share_percent", right "confidence" "confidence_percent", left "in the replay" "replay"];
+        let mut table = Table::new("sleep_causes", "What the sleeps of the recording were taken for", columns);
+        let sum = self.causes.sum().max(1);
+        for (cause, count, replay) in self.causes.rows().into_iter().filter(|row| row.1 > 0) {
+            let share = u64::try_from(u128::from(count) * 10_000 / u128::from(sum)).unwrap_or(0);
+            let is_judged = cause == Causes::MESSAGE;
+            let confidence = if is_judged { Cell::percent(self.causes.confidence_permille * 10) } else { Cell::none() };
+            table.push(vec![cause.into(), Cell::count(count), Cell::percent(share), confidence, replay.into()]);
+        }
+        table
     }
     /// The recording's numbers beside those of the replay.
     pub fn table(&self, replayed: &[Metric]) -> Table {
@@ -100,6 +131,25 @@ impl Replay {
             table.push(vec![metric.name.clone().into(), cell(metric), ours]);
         }
         table
+    }
+}
+
+/// What a replay on this machine charges its tasks for beside their work, by the price list of its fastest CPU.
+///
+/// A replayed task waits for another one in a read from a pipe and wakes it by a write, so that is what it pays.
+pub fn charges_of(machine: &Machine) -> Charges {
+    let price = |ops: &[Op]| Ns(ops.iter().map(|op| machine.costs.price_ps(*op)).sum::<u64>() / 1000);
+    Charges {
+        // The leaving task's dequeue is paid behind the switch.
+        switch: price(&[Op::Dequeue, Op::PickSwitch, Op::MmSwitch]),
+        wait: price(&[Op::Syscall, Op::RecvBlock]),
+        waited: price(&[Op::PipeOp]),
+        sleep: price(&[Op::Syscall, Op::TimerProgram]),
+        wake: price(&[Op::Syscall, Op::PipeOp]),
+        woken: price(&[Op::TtwuBase, Op::Enqueue]),
+        remote: price(&[Op::IpiSend]),
+        interrupt: price(&[Op::HrtimerIrq, Op::TtwuBase, Op::Enqueue]),
+        fork: price(&[Op::Fork]),
     }
 }
 

@@ -6,6 +6,7 @@ mod feature_pairs;
 mod frequencies;
 mod hackbench;
 mod mysql;
+mod null_test;
 mod pgbench;
 mod rtapp_waits;
 mod schbench;

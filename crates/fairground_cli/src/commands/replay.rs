@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// Also run a gap that is longer than all the rest of the recording; else it is cut there
     #[arg(long)]
     across_gaps: bool,
+    /// The null test: how far a replay in the recorded situation is from the recording, for each name of threads
+    #[arg(long)]
+    null: bool,
     /// Stop before this event: ticks, switches and wake-ups are counted. Files of -o are written up to there, as FILE.partial
     #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     stop_before_event: Option<u64>,
@@ -40,6 +43,7 @@ pub(crate) struct Args {
 /// Examples of the help.
 pub(crate) const EXAMPLES: &[Example] = &[
     ("replay trace.dat --machine lap8 --profile v6.12", "the load of a recording on a laptop with 8 CPUs under v6.12"),
+    ("replay perf.data --null", "how far a replay with nothing changed is from the recording"),
     ("replay perf.data --machine smp-4 -o replay.pftrace", "and a trace of it for ui.perfetto.dev"),
 ];
 
@@ -63,8 +67,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let beside = replay.table(&outcome.metrics);
     if json {
         show::document(&replay.document(&outcome))?;
+    } else if args.null {
+        show::tables(&[replay.null_test(&outcome).table(is_full()), replay.causes_table()])?;
     } else {
-        let mut shown = vec![beside];
+        let mut shown = vec![beside, replay.causes_table()];
         shown.extend(run::run_tables(scenario, &outcome));
         let shown = if is_full() { shown } else { run::shortened(shown) };
         show::summary_and_tables(&run::summary(scenario, &outcome), &shown)?;

@@ -1,7 +1,10 @@
 //! Follows the records and writes the tracks. Whatever is missing or contradicts itself is counted
 //! and completed in the way that keeps most of the recording.
 
-use super::track::{Act, Origin, State, Track};
+use super::cause::Messages;
+use super::charges::Charges;
+use super::track::{Act, Ender, Origin, State, Track};
+use super::turns::{Side, Turns};
 use fairground_model::{PrevState, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Id, IndexVec, Instant, Ns, TaskId};
 use std::collections::BTreeMap;
@@ -11,8 +14,6 @@ use std::collections::BTreeMap;
 pub(super) struct Counts {
     /// Wake-ups by a running task, kept in the wake graph.
     pub(super) by_task: u64,
-    /// Wake-ups from interrupts or by the idle task, kept at their times.
-    pub(super) by_timer: u64,
     /// Wake-ups of a task that was awake, dropped.
     pub(super) awake: u64,
     /// Sleeps whose end has no sched_waking record, ended at the time of the next sign of life.
@@ -39,6 +40,12 @@ pub(super) struct Follower<'t> {
     introduced: IndexVec<TaskId, bool>,
     /// Whose wake-ups and forks count as those of a task; all others come from outside.
     members: Option<&'t IndexVec<TaskId, bool>>,
+    /// What a replay charges.
+    pub(super) charges: Charges,
+    /// Wake-ups in soft interrupts.
+    pub(super) messages: Messages,
+    /// Who woke whom.
+    pub(super) turns: Turns,
     pub(super) tracks: IndexVec<TaskId, Track>,
     current: BTreeMap<CpuId, TaskId>,
     /// CPUs with a switch record so far.
@@ -55,6 +62,9 @@ impl Default for Follower<'_> {
         Follower {
             introduced: IndexVec::new(),
             members: None,
+            charges: Charges::default(),
+            messages: Messages::default(),
+            turns: Turns::default(),
             tracks: IndexVec::new(),
             current: BTreeMap::new(),
             switched: BTreeMap::new(),
@@ -71,6 +81,10 @@ impl<'t> Follower<'t> {
         infos.iter_enumerated().for_each(|(task, info)| follower.introduce(task, info));
         follower
     }
+    /// The same of nobody so far, for a replay that charges so much.
+    pub(super) fn charging(charges: Charges) -> Follower<'t> {
+        Follower { charges, ..Follower::default() }
+    }
     /// The same where only some of the tasks are looked at, and when they slept.
     pub(super) fn of_members(infos: &IndexVec<TaskId, TaskInfo>, members: &'t IndexVec<TaskId, bool>) -> Follower<'t> {
         let mut follower = Follower { members: Some(members), ..Follower::new(infos) };
@@ -80,7 +94,7 @@ impl<'t> Follower<'t> {
     /// A task has this name and these numbers from now on.
     pub(super) fn introduce(&mut self, task: TaskId, info: &TaskInfo) {
         self.introduced.extend_to(task.index() + 1, false);
-        self.tracks.extend_to(task.index() + 1, Track::default());
+        self.tracks.extend_to(task.index() + 1, Track { charges: self.charges, ..Track::default() });
         self.introduced[task] = !info.name.starts_with("swapper/");
     }
     /// Takes the next record.
@@ -155,6 +169,7 @@ impl<'t> Follower<'t> {
                 PrevState::Dead => State::Dead,
             };
             self.tracks[prev].leave(now, state);
+            self.tracks[prev].waits_for_device = prev_state == PrevState::DiskSleep;
         }
         self.current.remove(&cpu);
         self.switched.insert(cpu, now);
@@ -216,11 +231,24 @@ impl<'t> Follower<'t> {
     /// A sleep ended without a record of the wake-up.
     fn woke_unseen(&mut self, task: TaskId) {
         self.counts.no_waking += 1;
-        self.sleep_until_now(task, false);
+        self.sleep_until_now(task, Ender::Unknown, false);
     }
-    fn sleep_until_now(&mut self, task: TaskId, by_task: bool) {
+    fn sleep_until_now(&mut self, task: TaskId, by: Ender, by_task: bool) {
         let now = self.now;
-        self.tracks[task].sleep(Act::Until(now.ns()), now, by_task);
+        let track = &mut self.tracks[task];
+        let slept = now.saturating_since(track.left).0;
+        // Of a sleep that began before the recording the length is not known.
+        let is_whole = track.state == State::Asleep;
+        let act = match is_whole && track.waits_for_device && by != Ender::Unknown {
+            true => Act::Device(slept),
+            false => {
+                Act::Until { at: now.ns(), slept: if is_whole { u32::try_from(slept).unwrap_or(u32::MAX) } else { u32::MAX }, by }
+            }
+        };
+        self.ends(task, act, by_task);
+    }
+    fn ends(&mut self, task: TaskId, act: Act, by_task: bool) {
+        self.tracks[task].sleep(act, self.now, by_task);
         self.tracks[task].state = State::Runnable;
     }
     fn waking(&mut self, cpu: CpuId, task: TaskId, target_cpu: CpuId, waker: Option<TaskId>, context: WakeContext) {
@@ -246,22 +274,55 @@ impl<'t> Follower<'t> {
             }
         }
         let other = waker.filter(|&waker| context == WakeContext::Task && waker != task);
-        let waker = other.filter(|&waker| self.is_inside(waker)).filter(|&waker| self.known(waker));
-        match waker {
-            Some(waker) => {
-                self.counts.by_task += 1;
-                self.seen_running(cpu, waker);
-                self.tracks[waker].spend(self.now);
-                self.tracks[waker].act(Act::Wake(task));
-                let now = self.now;
-                self.tracks[task].sleep(Act::Await, now, true);
-                self.tracks[task].state = State::Runnable;
+        let running = other.filter(|&waker| self.is_inside(waker)).filter(|&waker| self.known(waker));
+        if let Some(waker) = running {
+            self.counts.by_task += 1;
+            self.acts_now(cpu, waker, Act::Wake(task));
+            self.charge_remote(cpu, waker, target_cpu);
+            self.ends(task, Act::Await, true);
+            self.takes_turns(waker, task);
+            return;
+        }
+        // Of chosen threads only what they do themselves is followed.
+        let is_soft = context == WakeContext::Softirq && self.members.is_none();
+        let beside = waker.filter(|&waker| is_soft && waker != task).filter(|&waker| self.known(waker));
+        match beside {
+            Some(sender) => {
+                self.messages.beside(task, sender);
+                self.acts_now(cpu, sender, Act::Send(task));
+                self.charge_remote(cpu, sender, target_cpu);
+                self.ends(task, Act::Message { sender, at: self.now.ns() }, false);
+                self.takes_turns(sender, task);
             }
             None => {
-                self.counts.by_timer += 1;
-                self.sleep_until_now(task, other.is_some());
+                if is_soft {
+                    self.messages.by_idle(task);
+                }
+                if let Some(interrupted) = self.current.get(&cpu).copied().filter(|_| other.is_none()) {
+                    self.tracks[interrupted].debt += self.charges.interrupt.0;
+                }
+                let by = if context == WakeContext::Hardirq { Ender::Timer } else { Ender::Outside };
+                self.sleep_until_now(task, by, other.is_some());
             }
         }
+    }
+    /// One task has woken another: both have just got an act for that.
+    fn takes_turns(&mut self, waker: TaskId, wakee: TaskId) {
+        if self.members.is_none() {
+            let side = |task: TaskId| Side { task, ran: self.tracks[task].ran_in_all, place: self.tracks[task].acts.len() - 1 };
+            self.turns.wakes(side(waker), side(wakee));
+        }
+    }
+    fn charge_remote(&mut self, cpu: CpuId, waker: TaskId, target_cpu: CpuId) {
+        if target_cpu != cpu {
+            self.tracks[waker].debt += self.charges.remote.0;
+        }
+    }
+    /// A task on a CPU does something.
+    fn acts_now(&mut self, cpu: CpuId, task: TaskId, act: Act) {
+        self.seen_running(cpu, task);
+        self.tracks[task].spend(self.now);
+        self.tracks[task].act(act);
     }
     /// Follows sched_waking; alone it is the only sign of the wake-up.
     fn wakeup(&mut self, task: TaskId, target_cpu: CpuId) {
@@ -310,7 +371,8 @@ impl<'t> Follower<'t> {
         self.counts.by_runtime += 1;
         if self.tracks[task].state == State::Asleep {
             self.counts.no_waking += 1;
-            self.tracks[task].sleep(Act::Until(begin.ns()), begin, false);
+            let act = Act::Until { at: begin.ns(), slept: u32::MAX, by: Ender::Unknown };
+            self.tracks[task].sleep(act, begin, false);
         }
         self.tracks[task].run_from(cpu, begin);
         self.current.insert(cpu, task);
@@ -325,9 +387,7 @@ impl<'t> Follower<'t> {
         }
         match parent.filter(|&parent| self.is_inside(parent)).filter(|&parent| self.known(parent)) {
             Some(parent) => {
-                self.seen_running(cpu, parent);
-                self.tracks[parent].spend(self.now);
-                self.tracks[parent].act(Act::Fork(child));
+                self.acts_now(cpu, parent, Act::Fork(child));
                 self.born(child, Origin::Forked);
             }
             None => self.born(child, Origin::Outside(self.now)),

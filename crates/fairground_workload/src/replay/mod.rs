@@ -3,20 +3,30 @@
 //! Kept: how long each task computed between its sleeps, who woke or made whom after how much
 //! work, and when timers fired. Dropped: how long tasks waited for a CPU, and where they ran.
 
+mod cause;
+mod charges;
 mod follow;
+#[cfg(test)]
+mod loop_tests;
 mod notes;
 #[cfg(test)]
 mod tests;
 mod track;
+mod turns;
 mod what_if;
 
+pub use cause::Causes;
+pub use charges::Charges;
 pub use what_if::{Loop, RESPONSE, WhatIf, what_if};
 
+use cause::Messages;
 use fairground_model::{Instr, Mode, PipeSpec, Program, Sink, Start, TaskInfo, TaskSet, TaskSpec, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, Ns, PipeId, TaskId};
 use follow::{Follower, took_part};
 use notes::Facts;
-use track::{Act, Origin, State, Track};
+use std::collections::BTreeMap;
+use track::{Act, Ender, Origin, State, Track};
+use turns::{Insert, inserts};
 
 /// A recording as tasks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,11 +39,16 @@ pub struct Replay {
     pub task_of: IndexVec<TaskId, Option<TaskId>>,
     /// From the first record to the last.
     pub length: Ns,
+    /// What the sleeps were taken for.
+    pub causes: Causes,
 }
 
 /// Register for the instants of timers, and one for tokens.
 const TIMER: u8 = 0;
 const TOKEN: u8 = 1;
+
+/// Distances of timers below which nothing is said of their regularity.
+const FEWEST_TIMERS: usize = 4;
 
 /// Kernel threads of which each CPU has its own: `NAME/CPU`.
 const PER_CPU: &[&str] = &["migration", "ksoftirqd", "cpuhp", "rcuc", "idle_inject", "watchdog", "kworker"];
@@ -56,6 +71,10 @@ pub struct Making {
 }
 
 impl Making {
+    /// For a machine on which a replay charges so much beside the work of its tasks.
+    pub fn charging(charges: Charges) -> Making {
+        Making { infos: IndexVec::new(), follower: Follower::charging(charges) }
+    }
     /// The tasks, to run on a machine with `cpus` CPUs, as [`build`] makes them.
     pub fn finish(self, cpus: usize) -> Replay {
         made(self.follower, &self.infos, cpus)
@@ -80,13 +99,22 @@ fn made(mut follower: Follower<'_>, infos: &IndexVec<TaskId, TaskInfo>, cpus: us
     for (row, (task, _)) in took_part(&follower.tracks).enumerate() {
         task_of[task] = Some(TaskId::new(row as u32));
     }
+    let length = follower.now.since(Instant::ZERO);
     let mut builder = Builder {
         set: TaskSet::default(),
         task_of: &task_of,
         pipe_of: IndexVec::filled(None, infos.len()),
+        messages: follower.messages.judged(infos, &follower.tracks, length),
+        inserts: BTreeMap::new(),
+        charges: follower.charges,
         cpus,
         facts: Facts::default(),
     };
+    let name = |task: TaskId| infos.get(task).filter(|info| mode(info) == Mode::User).map(|info| info.name.as_str());
+    let exchanges = follower.turns.exchanges(|wakee, waker| builder.keeps(&follower.messages, wakee, waker), name);
+    let hidden = exchanges.iter().map(|exchange| exchange.hidden.len() as u64).sum();
+    builder.inserts = inserts(&exchanges, &mut builder.set.pipes);
+    let causes = builder.causes(&follower.tracks);
     pipes(&follower.tracks, &mut builder);
     for task in infos.ids().filter(|task| task_of[*task].is_some()) {
         let track = std::mem::take(&mut follower.tracks[task]);
@@ -94,16 +122,16 @@ fn made(mut follower: Follower<'_>, infos: &IndexVec<TaskId, TaskInfo>, cpus: us
         builder.task(&track, &infos[task], program);
     }
     let (tasks, facts) = (builder.set, builder.facts);
-    let mut notes = notes::kept(&follower.counts, tasks.tasks.len());
+    let mut notes = notes::kept(&causes, hidden, tasks.tasks.len());
     notes.extend(notes::odd(&follower.counts, &facts));
-    Replay { tasks, notes, task_of, length: follower.now.since(Instant::ZERO) }
+    Replay { tasks, notes, task_of, length, causes }
 }
 
 /// Each task that another one wakes has a pipe of its own: a token written before it sleeps is kept.
 /// The pipe holds all tokens that will ever be written, so that no waker blocks.
 fn pipes(tracks: &IndexVec<TaskId, Track>, builder: &mut Builder<'_>) {
     for (task, track) in took_part(tracks) {
-        let tokens = track.acts.iter().filter(|act| **act == Act::Await).count();
+        let tokens = track.acts.iter().filter(|act| builder.awaits(task, act)).count();
         if tokens > 0 {
             let capacity = u32::try_from(tokens).unwrap_or(u32::MAX);
             builder.pipe_of[task] = Some(builder.set.pipes.push(PipeSpec::new(capacity)));
@@ -115,6 +143,11 @@ struct Builder<'t> {
     set: TaskSet,
     task_of: &'t IndexVec<TaskId, Option<TaskId>>,
     pipe_of: IndexVec<TaskId, Option<PipeId>>,
+    /// Whose soft interrupts are messages to whom (receiver, sender), with the confidence in thousandths.
+    messages: BTreeMap<(TaskId, TaskId), u64>,
+    /// What tasks do for messages without a record.
+    inserts: BTreeMap<TaskId, Vec<Insert>>,
+    charges: Charges,
     cpus: usize,
     facts: Facts,
 }
@@ -141,7 +174,8 @@ impl Builder<'_> {
         spec.timer_slack = Ns::ZERO;
         spec.mm = self.set.tasks.len() as u32;
         spec.measured = !kernel;
-        let asleep = track.origin == Origin::Before && matches!(track.acts.first(), Some(Act::Await | Act::Until(_)));
+        let asleep = track.origin == Origin::Before
+            && matches!(track.acts.first(), Some(Act::Await | Act::Message { .. } | Act::Until { .. }));
         self.facts.asleep_at_start += u64::from(asleep);
         self.facts.alive_at_end += u64::from(track.state != State::Dead);
         self.set.tasks.push(spec);
@@ -166,7 +200,12 @@ impl Builder<'_> {
     fn program(&self, task: TaskId, track: &Track, info: &TaskInfo) -> Program {
         let mut program = Program::default();
         let (mut work, mode) = (0, mode(info));
-        for act in &track.acts {
+        let is_fixed = has_fixed_timers(track);
+        let mut inserts = self.inserts.get(&task).into_iter().flatten().peekable();
+        for (place, act) in track.acts.iter().enumerate() {
+            while let Some(insert) = inserts.next_if(|insert| insert.place as usize <= place) {
+                self.insert(&mut program, &mut work, mode, insert);
+            }
             match *act {
                 Act::Run(ns) => work += ns,
                 // It went on at once.
@@ -175,16 +214,24 @@ impl Builder<'_> {
             }
             match *act {
                 Act::Run(_) | Act::Again => {}
-                Act::Until(ns) => {
-                    program.push(Instr::Set { reg: TIMER, at: Instant::from_ns(ns) });
-                    program.push(Instr::SleepUntil { reg: TIMER });
+                Act::Until { slept, by: Ender::Timer, .. } if !is_fixed && slept < u32::MAX => {
+                    program.push(Instr::Sleep { time: Ns(u64::from(slept)) });
                 }
-                Act::Await => {
+                Act::Device(time) => {
+                    program.push(Instr::Io { time: Ns(time) });
+                }
+                Act::Message { .. } | Act::Await if self.awaits(task, act) => {
                     program.push(Instr::Read { pipe: self.own_pipe(task), into: TOKEN });
                 }
-                Act::Wake(wakee) => {
+                Act::Until { at, .. } | Act::Message { at, .. } => {
+                    program.push(Instr::Set { reg: TIMER, at: Instant::from_ns(at) });
+                    program.push(Instr::SleepUntil { reg: TIMER });
+                }
+                Act::Send(wakee) if !self.messages.contains_key(&(wakee, task)) => {}
+                Act::Wake(wakee) | Act::Send(wakee) => {
                     program.push(Instr::Write { pipe: self.own_pipe(wakee), value: None });
                 }
+                Act::Await => unreachable!("invariant: such a sleep waits for a token"),
                 Act::Fork(child) => {
                     let task = self.task_of[child].expect("invariant: a forked task took part");
                     program.push(Instr::Fork { task });
@@ -195,10 +242,81 @@ impl Builder<'_> {
         program.code.shrink_to_fit();
         program
     }
+    /// A message without a record, so much run time before the end of `work`.
+    fn insert(&self, program: &mut Program, work: &mut u64, mode: Mode, insert: &Insert) {
+        let rest = insert.lead.0.min(*work);
+        let charged = self.charges.wake.0;
+        let mut first = *work - rest;
+        *work = rest.saturating_sub(charged.saturating_sub(first));
+        first = first.saturating_sub(charged);
+        run(program, &mut first, mode);
+        program.push(match insert.sends {
+            true => Instr::Write { pipe: insert.pipe, value: None },
+            false => Instr::Read { pipe: insert.pipe, into: TOKEN },
+        });
+    }
+    /// Whether the wake-ups of a task by another are kept: those in soft interrupts are if they are messages.
+    fn keeps(&self, messages: &Messages, wakee: TaskId, waker: TaskId) -> bool {
+        !messages.has(wakee, waker) || self.messages.contains_key(&(wakee, waker))
+    }
+    /// Whether an act of a task is a sleep that a token of another task ends.
+    fn awaits(&self, task: TaskId, act: &Act) -> bool {
+        match act {
+            Act::Await => true,
+            Act::Message { sender, .. } => self.messages.contains_key(&(task, *sender)),
+            _ => false,
+        }
+    }
+    /// What all sleeps are taken for.
+    fn causes(&self, tracks: &IndexVec<TaskId, Track>) -> Causes {
+        let (mut causes, mut confidence) = (Causes::default(), 0);
+        for (task, track) in took_part(tracks) {
+            let is_fixed = has_fixed_timers(track);
+            for act in &track.acts {
+                let count = match act {
+                    Act::Await => &mut causes.task,
+                    Act::Message { sender, .. } => match self.messages.get(&(task, *sender)) {
+                        Some(permille) => {
+                            confidence += permille;
+                            &mut causes.message
+                        }
+                        None => &mut causes.outside,
+                    },
+                    Act::Device(_) => &mut causes.device,
+                    Act::Until { by: Ender::Timer, slept, .. } if !is_fixed && *slept < u32::MAX => &mut causes.timeout,
+                    Act::Until { by: Ender::Timer, .. } => &mut causes.timer,
+                    Act::Until { by: Ender::Outside, .. } => &mut causes.outside,
+                    Act::Until { by: Ender::Unknown, .. } => &mut causes.unknown,
+                    Act::Run(_) | Act::Again | Act::Wake(_) | Act::Send(_) | Act::Fork(_) => continue,
+                };
+                *count += 1;
+            }
+        }
+        causes.confidence_permille = confidence.checked_div(causes.message).unwrap_or(0);
+        causes
+    }
     /// The pipe of a task that other tasks wake.
     fn own_pipe(&self, task: TaskId) -> PipeId {
         self.pipe_of[task].expect("invariant: a task that is woken by a task has a pipe")
     }
+}
+
+/// Whether a task's timers ring at fixed times, so that their distances are more alike than the lengths of the sleeps; else each is set as
+/// the sleep begins. How much lengths differ is the distance of their quartiles.
+fn has_fixed_timers(track: &Track) -> bool {
+    let timers = track.acts.iter().filter_map(|act| match *act {
+        Act::Until { at, slept, by: Ender::Timer } => Some((at, u64::from(slept))),
+        _ => None,
+    });
+    let (times, mut lengths): (Vec<u64>, Vec<u64>) = timers.unzip();
+    let mut distances: Vec<u64> = times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+    distances.len() >= FEWEST_TIMERS && spread(&mut distances) < spread(&mut lengths)
+}
+
+/// The distance of the quartiles.
+fn spread(values: &mut [u64]) -> u64 {
+    values.sort_unstable();
+    values[values.len() * 3 / 4] - values[values.len() / 4]
 }
 
 /// Work that was put together, if there is any.

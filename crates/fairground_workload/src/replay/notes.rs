@@ -1,5 +1,6 @@
 //! The sentences that say what a replay assumed and what the recording lacked.
 
+use super::cause::Causes;
 use super::follow::Counts;
 
 /// Things met while building, for the notes.
@@ -13,17 +14,30 @@ pub(super) struct Facts {
 }
 
 /// What a replay keeps, and what it cannot know.
-pub(super) fn kept(counts: &Counts, tasks: usize) -> Vec<String> {
-    vec![
-        format!(
-            "{tasks} tasks: {} wake-ups by a running task are kept in the wake graph, {} from interrupts or idle CPUs at their recorded times; waiting for a CPU is dropped",
-            counts.by_task, counts.by_timer
-        ),
+pub(super) fn kept(causes: &Causes, hidden: u64, tasks: usize) -> Vec<String> {
+    let ended = |(cause, count, replay): (&str, u64, &str)| format!("{count} by {cause} ({replay})");
+    let rows: Vec<String> = causes.rows().into_iter().filter(|row| row.1 > 0).map(ended).collect();
+    let sleeps =
+        if rows.is_empty() { "no sleeps".to_string() } else { format!("{} sleeps ended: {}", causes.sum(), rows.join(", ")) };
+    let mut notes = vec![format!("{tasks} tasks, {sleeps}; waiting for a CPU is dropped")];
+    if causes.message > 0 {
+        notes.push(format!(
+            "wake-ups in soft interrupts are taken for messages where the tasks answer one another or chance does not explain them: mean confidence {} %",
+            causes.confidence_permille / 10
+        ));
+    }
+    if hidden > 0 {
+        notes.push(format!(
+            "{hidden} messages between tasks that wake one another left no record, as the receiver was awake: they are put in"
+        ));
+    }
+    notes.extend([
         "where a recording does not tell interrupts apart, a timer that fires while a task runs looks like a wake-up by that task".to_string(),
         "recorded run time is taken as work on a CPU of capacity 1024 at its highest frequency".to_string(),
         "affinity, policy and address spaces are not in a trace: tasks may run on all CPUs, are SCHED_OTHER, and each has its own address space".to_string(),
         "a wake-up of another task is done as a write into its pipe, with the sync hint".to_string(),
-    ]
+    ]);
+    notes
 }
 
 /// What was odd.

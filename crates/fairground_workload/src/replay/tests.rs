@@ -7,21 +7,21 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-type Record = (Instant, CpuId, TraceEvent);
+pub(super) type Record = (Instant, CpuId, TraceEvent);
 
-fn infos(names: &[&str]) -> IndexVec<TaskId, TaskInfo> {
+pub(super) fn infos(names: &[&str]) -> IndexVec<TaskId, TaskInfo> {
     names.iter().zip(1..).map(|(name, pid)| TaskInfo { name: name.to_string(), pid, prio: 120 }).collect()
 }
-fn task(row: u32) -> TaskId {
+pub(super) fn task(row: u32) -> TaskId {
     TaskId::new(row)
 }
-fn at(us: u64, cpu: u32, event: TraceEvent) -> Record {
+pub(super) fn at(us: u64, cpu: u32, event: TraceEvent) -> Record {
     (Instant::from_ns(1_000_000_000 + us * 1000), CpuId::new(cpu), event)
 }
-fn switch(prev: Option<u32>, prev_state: PrevState, next: Option<u32>) -> TraceEvent {
+pub(super) fn switch(prev: Option<u32>, prev_state: PrevState, next: Option<u32>) -> TraceEvent {
     TraceEvent::SchedSwitch { prev: prev.map(task), prev_state, next: next.map(task) }
 }
-fn waking(wakee: u32, waker: Option<u32>) -> TraceEvent {
+pub(super) fn waking(wakee: u32, waker: Option<u32>) -> TraceEvent {
     let context = if waker.is_some() { WakeContext::Task } else { WakeContext::Hardirq };
     TraceEvent::SchedWaking { task: task(wakee), target_cpu: CpuId::new(0), waker: waker.map(task), context }
 }
@@ -31,7 +31,7 @@ fn wakeup(wakee: u32) -> TraceEvent {
 use PrevState::{Dead, Running, Sleeping};
 
 /// Runs the tasks with a CPU for each. Returns how long each ran; asserts that all of them end.
-fn run_alone(set: &TaskSet) -> Vec<u64> {
+pub(super) fn run_alone(set: &TaskSet) -> Vec<u64> {
     let mut ran = vec![0; set.tasks.len()];
     let mut frames = vec![Frame::new(); set.tasks.len()];
     let mut queue: BTreeSet<(u64, usize)> = BTreeSet::new();
@@ -78,6 +78,9 @@ fn run_alone(set: &TaskSet) -> Vec<u64> {
             Step::Fork { task } => {
                 queue.insert((now, row));
                 queue.insert((now, task.index()));
+            }
+            Step::SleepFor(time) | Step::Io(time) => {
+                queue.insert((now + time.0, row));
             }
             Step::Mark { .. } => {
                 queue.insert((now, row));

@@ -1,5 +1,6 @@
 //! What the recording tells of one task: when it ran, what it waited for, whom it woke.
 
+use super::charges::Charges;
 use fairground_stdx::{CpuId, CpuMask, Instant, TaskId};
 
 /// One thing that a task did.
@@ -13,10 +14,32 @@ pub(super) enum Act {
     Fork(TaskId),
     /// Slept until another task woke it.
     Await,
-    /// Slept until this instant (ns after the first record).
-    Until(u64),
+    /// Slept until a task woke it from a soft interrupt, at this instant.
+    Message { sender: TaskId, at: u64 },
+    /// Woke another task from a soft interrupt, if that was a message.
+    Send(TaskId),
+    /// Slept until this instant, ns after the first record.
+    Until {
+        at: u64,
+        /// How long: ns, or the largest number if longer.
+        slept: u32,
+        by: Ender,
+    },
+    /// Waited for a device for so many ns.
+    Device(u64),
     /// Was about to sleep when what it would have waited for had come already.
     Again,
+}
+
+/// What ended a sleep that no task did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ender {
+    /// A hard interrupt: a timer.
+    Timer,
+    /// A soft interrupt, or a task that is not looked at.
+    Outside,
+    /// The recording does not tell.
+    Unknown,
 }
 
 /// A sleep of a task, or one that was over before it began.
@@ -79,7 +102,15 @@ pub(super) struct Track {
     /// When it last left a CPU: run time before this is accounted.
     pub(super) left: Instant,
     /// Run time that is not yet an act.
-    ran: u64,
+    pub(super) ran: u64,
+    /// All run time, ns.
+    pub(super) ran_in_all: u64,
+    /// What a replay charges.
+    pub(super) charges: Charges,
+    /// What will be charged and is not yet taken off the run time.
+    pub(super) debt: u64,
+    /// Whether it sleeps uninterruptibly.
+    pub(super) waits_for_device: bool,
 }
 
 impl Default for Track {
@@ -94,6 +125,10 @@ impl Default for Track {
             cpus: CpuMask::EMPTY,
             left: Instant::ZERO,
             ran: 0,
+            ran_in_all: 0,
+            charges: Charges::default(),
+            debt: 0,
+            waits_for_device: false,
         }
     }
 }
@@ -110,7 +145,9 @@ impl Track {
     /// Accounts the run time up to now.
     pub(super) fn spend(&mut self, now: Instant) {
         if let State::Running(cpu, since) = self.state {
-            self.ran += now.saturating_since(since).0;
+            let ran = now.saturating_since(since).0;
+            self.ran += ran;
+            self.ran_in_all += ran;
             self.state = State::Running(cpu, since.max(now));
         }
     }
@@ -122,11 +159,19 @@ impl Track {
     }
     /// Appends an act, after the run time before it.
     pub(super) fn act(&mut self, act: Act) {
-        if self.ran > 0 {
-            self.acts.push(Act::Run(self.ran));
-            self.ran = 0;
-        }
+        self.debt += self.charges.before(&act);
+        self.run();
         self.acts.push(act);
+        self.debt += self.charges.after(&act);
+    }
+    /// The run time so far becomes an act, less what a replay charges.
+    fn run(&mut self) {
+        let charged = self.debt.min(self.ran);
+        self.debt -= charged;
+        if self.ran > charged {
+            self.acts.push(Act::Run(self.ran - charged));
+        }
+        self.ran = 0;
     }
     /// A sleep ends; `act` says how, `by_task` whether another task did that.
     pub(super) fn sleep(&mut self, act: Act, until: Instant, by_task: bool) {
@@ -150,9 +195,6 @@ impl Track {
     /// The end of the recording: the run time that is left becomes an act.
     pub(super) fn finish(&mut self, now: Instant) {
         self.spend(now);
-        if self.ran > 0 {
-            self.acts.push(Act::Run(self.ran));
-            self.ran = 0;
-        }
+        self.run();
     }
 }

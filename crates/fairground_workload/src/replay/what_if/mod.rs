@@ -11,10 +11,11 @@
 
 use super::follow::{Counts, Follower, took_part};
 use super::track::{Act, Origin, Sleep, State, Track};
-use super::{Builder, Facts, mode, notes, pipes, run};
+use super::{Builder, Charges, Facts, mode, notes, pipes, run};
 use crate::build::marker;
 use fairground_model::{Instr, MarkerUnit, Program, Reg, TaskInfo, TaskSet, TraceEvent};
 use fairground_stdx::{CpuId, IndexVec, Instant, MarkerId, Ns, TaskId};
+use std::collections::BTreeMap;
 
 /// What becomes of wake-ups from outside the threads that are looked at, when these run faster or slower than recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -70,7 +71,9 @@ pub fn what_if(
     let mut task_of = IndexVec::filled(None, infos.len());
     chosen.iter().enumerate().for_each(|(row, (task, _))| task_of[*task] = Some(TaskId::new(row as u32)));
     let pipe_of = IndexVec::filled(None, infos.len());
-    let mut builder = Builder { set: TaskSet::default(), task_of: &task_of, pipe_of, cpus, facts: Facts::default() };
+    let (set, messages, facts) = (TaskSet::default(), BTreeMap::new(), Facts::default());
+    let (inserts, charges) = (BTreeMap::new(), Charges::default());
+    let mut builder = Builder { set, task_of: &task_of, pipe_of, messages, inserts, charges, cpus, facts };
     pipes(&follower.tracks, &mut builder);
     let marker = marker(&mut builder.set, RESPONSE, MarkerUnit::Ns);
     let mut found = WhatIf {
@@ -130,7 +133,7 @@ const AT_ONCE: Ns = Ns::from_us(100);
 /// The sleeps of a track; the arrival of those that were over as they began is not known.
 fn sleeps(track: &Track) -> Vec<Sleep> {
     let is_over_at_once = |sleep: &Sleep| {
-        let is_interrupt = matches!(track.acts[sleep.place], Act::Until(_)) && !sleep.by_task;
+        let is_interrupt = matches!(track.acts[sleep.place], Act::Until { .. } | Act::Device(_)) && !sleep.by_task;
         is_interrupt && sleep.from > Instant::ZERO && sleep.until.saturating_since(sleep.from) < AT_ONCE
     };
     let known = |sleep: &Sleep| Sleep { is_known: sleep.is_known && !is_over_at_once(sleep), ..*sleep };
@@ -194,7 +197,8 @@ impl Piece<'_> {
             }
             run(&mut program, &mut work, mode);
             match *act {
-                Act::Run(_) => {}
+                // Messages are not looked for among chosen threads.
+                Act::Run(_) | Act::Send(_) => {}
                 Act::Wake(wakee) => {
                     if builder.task_of[wakee].is_some() {
                         program.push(Instr::Write { pipe: builder.own_pipe(wakee), value: None });
@@ -205,7 +209,7 @@ impl Piece<'_> {
                         program.push(Instr::Fork { task });
                     }
                 }
-                Act::Until(_) | Act::Await | Act::Again => {
+                Act::Until { .. } | Act::Device(_) | Act::Await | Act::Message { .. } | Act::Again => {
                     let (sleep, due) = sleeps.next().expect("invariant: each sleep among the acts is listed");
                     if has_arrived {
                         program.push(Instr::MarkSince { marker: self.marker, reg: ARRIVED });
