@@ -179,7 +179,8 @@ impl NullTest {
             right "p99" "p99_ns", right "replayed" "p99_ns_replayed", right "error" "p99_error_permille",
             left "verdict",
         ];
-        let mut table = Table::new("null_test", "Null test: the recording, and its replay with nothing changed", columns);
+        let mut table =
+            Table::new("null_test", "Null test: the recording, and its replay on the machine and kernel given", columns);
         let everything = || self.rows.iter().chain([&self.all]);
         let shown: Vec<&NullRow> = if is_full { everything().collect() } else { self.main_rows().collect() };
         for row in &shown {

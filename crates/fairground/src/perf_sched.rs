@@ -83,6 +83,7 @@ pub fn is_scenario(path: &Path, source: &Source) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     match ending {
         _ if is_stdin(path) => true,
+        _ if path.is_dir() && trace_file::is_trace(path) => false,
         _ if path.is_dir() => source.simulate || (!trace_file::is_in_folder(path) && RecordedSet::is_set(path)),
         "toml" => true,
         "json" => !trace_file::is_trace(path),

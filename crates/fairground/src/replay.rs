@@ -77,7 +77,7 @@ impl Replay {
         survey.read_into(&mut (&mut making, &mut stats))?;
         let made = making.finish(parts.nr_cpus());
         let (task_of, causes) = (made.task_of.clone(), made.causes);
-        let workload = Workload::replayed(&trace, made);
+        let workload = Workload::replayed(&trace, parts.nr_cpus(), made);
         let length = workload.duration.unwrap_or_default();
         let duration = Ns(length.0.saturating_mul(LONGEST_FACTOR).saturating_add(1_000_000_000).min(Instant::MAX.ns()));
         parts.title = Some(format!("replay of {}", trace.name));

@@ -17,7 +17,9 @@ pub fn machine_of(container: &Container, nr_cpus: usize, notes: &mut Vec<String>
     }
     match machine_file::parse(text) {
         Ok(machine) if machine.cpus.len() >= nr_cpus => {
-            notes.push(format!("the machine is that of the recording: {} CPUs, HZ {}", machine.cpus.len(), machine.hz));
+            let tells_hz = container.beginning().is_some_and(|snapshot| snapshot.host.hz.is_some());
+            let guessed = if tells_hz { "" } else { ", which was not readable and is a guess" };
+            notes.push(format!("the machine is that of the recording: {} CPUs, HZ {}{guessed}", machine.cpus.len(), machine.hz));
             Some(machine)
         }
         Ok(machine) => {

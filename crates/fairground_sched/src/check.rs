@@ -292,7 +292,7 @@ impl Sched {
             let left = rq.nr_running.saturating_sub(u32::from(runs));
             let are_pushed = self.pushes_off(cpu) && (rq.need_resched || rq.stop_running || rq.curr.is_some());
             let are_taken = rq.takedown_due;
-            hold(rq.online || left == 0 || are_pushed || are_taken, || {
+            hold(rq.online || left == 0 || are_pushed || are_taken || left == self.left_behind(cpu), || {
                 format!("{left} tasks wait on CPU {cpu}, which is off line")
             })?;
         }

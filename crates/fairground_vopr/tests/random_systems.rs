@@ -101,6 +101,39 @@ fn case_of(text: &str) -> Case {
     Case::of_scenario(&scenario).expect("its tasks can run")
 }
 
+/// A throttled task stays with a CPU that goes off line. It leaves the deadline class then, is queued there, and nobody takes it away.
+#[test]
+fn who_leaves_the_deadline_class_on_a_cpu_that_is_off_line_waits_there() {
+    for kernel in ["v4.20", "v5.10", "v5.19", "v6.12", "v7.2"] {
+        for policy in ["fifo:50", "normal"] {
+            let case = case_of(&format!(
+                r#"
+                title = "left behind"
+                duration = "30ms"
+                [machine]
+                cores = 3
+                hz = 1000
+                costs = "zero"
+                [profile]
+                kernel = "{kernel}"
+                [[workload]]
+                tasks = [
+                    {{ name = "task", policy = "deadline:806693ns/60ms", program = ["run 700us", "jump 0"] }},
+                    {{ name = "timer", cpus = "2", program = ["run 500us", "timer r0 1ms absolute", "jump 0"] }},
+                ]
+                [[at]]
+                time = "9ms"
+                do = "offline 0"
+                [[at]]
+                time = "20ms"
+                do = "policy task {policy}"
+                "#
+            ));
+            assert_eq!(failure_of(&case, |_| Ok(())), None, "{kernel}, {policy}");
+        }
+    }
+}
+
 /// A throttled task leaves the deadline class and comes back before its next period: it goes on as it is, and is not charged.
 #[test]
 fn who_comes_back_to_the_deadline_class_too_soon_is_not_charged() {

@@ -40,6 +40,12 @@ impl Unfinished {
     pub(super) fn write(&self, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), Error> {
         write(&self.path).map_err(|cause| Error::world("write", &self.target, cause))
     }
+    /// Removes it with its recording: what should have been masked is kept nowhere.
+    pub(super) fn discard(mut self) {
+        // What cannot be removed bears a name that says that it is not complete.
+        let _ = fs::remove_dir_all(&self.path);
+        self.is_complete = true;
+    }
     /// Gives it its name, if nobody took that meanwhile.
     pub(super) fn complete(mut self) -> Result<PathBuf, Error> {
         fs::rename(&self.path, &self.target).map_err(|cause| Error::world("write", &self.target, cause))?;

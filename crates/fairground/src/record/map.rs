@@ -18,7 +18,11 @@ use fairground_scenario::text_file::{name_of, read_text};
 use fairground_scenario::{Error, inputs, trace_file};
 use fairground_stdx::{CpuId, Instant, TaskId};
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+/// How files of gzip, zstd and zip begin.
+const PACKED: [&[u8]; 3] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd], b"PK"];
 
 /// A container that was made of a recording and a map.
 #[derive(Clone, Debug)]
@@ -66,6 +70,12 @@ pub fn container_of(recording: &Path, map: &Path, output: &Path) -> Result<Mappe
         let message = "this is a folder, and a map goes with a recording of one file";
         return Err(Error::one(recording.display().to_string(), message, "Give the recording itself, such as perf.data."));
     }
+    let mut head = [0; 4];
+    let held = inputs::open(recording)?.read(&mut head).map_err(|cause| Error::world("read", recording, cause))?;
+    if PACKED.iter().any(|magic| head[..held].starts_with(magic)) {
+        let message = "this is packed, and a container holds a recording as it is";
+        return Err(Error::one(recording.display().to_string(), message, "Unpack it first (gunzip, unzstd, unzip, tar -x)."));
+    }
     let mut seen = Seen::default();
     let stats = trace_file::open(recording)?.read_as_recorded(&mut seen)?;
     let file = match stats.format {
@@ -83,7 +93,7 @@ pub fn container_of(recording: &Path, map: &Path, output: &Path) -> Result<Mappe
     let unfinished = Unfinished::create(output)?;
     let snapshot = Snapshot { groups: map.groups.into_values().collect(), tasks, ..Snapshot::default() };
     unfinished.write(|folder| take::write(&snapshot, &folder.join(BEFORE)))?;
-    unfinished.write(|folder| write_manifest(&Manifest::default(), folder))?;
+    unfinished.write(|folder| write_manifest(&Manifest { is_mapped: true, ..Manifest::default() }, folder))?;
     let mut source = inputs::open(recording)?;
     unfinished.write(|folder| {
         std::fs::File::create(folder.join(file)).and_then(|mut to| std::io::copy(&mut source, &mut to)).map(drop)

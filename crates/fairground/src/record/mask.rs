@@ -66,6 +66,8 @@ impl Mask {
         manifest.comm = manifest.comm.as_ref().map(|comm| self.task(comm));
         manifest.cgroup = manifest.cgroup.as_ref().map(|path| self.path(path));
         manifest.command.clear();
+        // The recording without names has no moves.
+        manifest.events.retain(|event| !event.starts_with("cgroup:"));
     }
     /// Writes the recording of a container anew without names, and removes the old one.
     pub(super) fn recording(&mut self, container: &Path, file: &str) -> Result<(), Error> {

@@ -41,6 +41,9 @@ const AFTER: &str = "after";
 /// A machine with more tasks that want to run than this share of its CPUs, in percent, is said to be under load.
 const LOAD_PERCENT: u64 = 50;
 
+/// The largest buffer of a CPU, MiB.
+pub const BUFFER_MAX_MIB: u32 = 4096;
+
 /// A length of time as people write it: `10s`.
 pub fn parse_length(text: &str) -> Result<Duration, String> {
     match units::parse_ns(text) {
@@ -136,9 +139,9 @@ pub fn snapshot(output: &Path, is_masked: bool, root: &Root) -> Result<Recorded,
 
 /// Records, with a snapshot before and after. `stop` ends it early, in order.
 pub fn record(options: &RecordOptions, root: &Root, stop: &AtomicBool) -> Result<Recorded, Error> {
+    let unfinished = Unfinished::create(&options.output)?;
     let recorder = Recorder::choose(options.recorder, root)?;
     let events = events::choose(root, &options.events)?;
-    let unfinished = Unfinished::create(&options.output)?;
     let mut before = take(root);
     let mut notes = host_notes(&before);
     unfinished.write(|folder| take::write(&before, &folder.join(BEFORE)))?;
@@ -155,19 +158,15 @@ pub fn record(options: &RecordOptions, root: &Root, stop: &AtomicBool) -> Result
         comm: options.comm.clone(),
         cgroup: options.cgroup.clone(),
         is_masked: options.is_masked,
+        is_mapped: false,
     };
     notes.extend(subject_notes(&manifest, &before, &after));
     unfinished.write(|folder| write_manifest(&manifest, folder))?;
     if options.is_masked {
-        let mut mask = Mask::of(&[&before, &after]);
-        mask.recording(unfinished.path(), recorder.file())?;
-        mask.manifest(&mut manifest);
-        for (snapshot, name) in [(&mut before, BEFORE), (&mut after, AFTER)] {
-            mask.snapshot(snapshot);
-            unfinished.write(|folder| std::fs::remove_dir_all(folder.join(name)))?;
-            unfinished.write(|folder| take::write(snapshot, &folder.join(name)))?;
+        if let Err(error) = masked(&unfinished, recorder.file(), &mut manifest, [&mut before, &mut after]) {
+            unfinished.discard();
+            return Err(error);
         }
-        unfinished.write(|folder| write_manifest(&manifest, folder))?;
         notes.push("moves between groups in mid-recording are not kept in a masked recording".to_string());
     }
     let path = unfinished.complete()?;
@@ -177,10 +176,23 @@ pub fn record(options: &RecordOptions, root: &Root, stop: &AtomicBool) -> Result
         notes.push(format!(
             "Warning: the recorder's buffers overran, {} events are lost: record with --buffer {}, or for a shorter time",
             format_count(stats.lost_events),
-            options.buffer_mib.saturating_mul(4)
+            options.buffer_mib.saturating_mul(4).min(BUFFER_MAX_MIB)
         ));
     }
     Ok(recorded(path, manifest, Some((stats.events, stats.lost_events)), &after, notes))
+}
+
+/// Replaces the names in all files of a container.
+fn masked(made: &Unfinished, recording: &str, manifest: &mut Manifest, [before, after]: [&mut Snapshot; 2]) -> Result<(), Error> {
+    let mut mask = Mask::of(&[before, after]);
+    mask.recording(made.path(), recording)?;
+    mask.manifest(manifest);
+    for (snapshot, name) in [(before, BEFORE), (after, AFTER)] {
+        mask.snapshot(snapshot);
+        made.write(|folder| std::fs::remove_dir_all(folder.join(name)))?;
+        made.write(|folder| take::write(snapshot, &folder.join(name)))?;
+    }
+    made.write(|folder| write_manifest(manifest, folder))
 }
 
 fn recorded(path: PathBuf, manifest: Manifest, events: Option<(u64, u64)>, last: &Snapshot, notes: Vec<String>) -> Recorded {

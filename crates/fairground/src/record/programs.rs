@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// How often a program that runs is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// So long a program may go on after its signal: a recorder writes what its buffers hold.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// Where a program is, by PATH.
 pub(super) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
@@ -24,18 +27,26 @@ pub(super) fn line_of<S: AsRef<OsStr>>(program: &str, arguments: &[S]) -> Option
     super::root::first_line(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// Waits for a program. When the time is over, or the caller stops, it gets `signal` and is waited for.
+/// Waits for a program. When the time is over, or the caller stops, it gets `signal` and is waited for: not for longer than [`PATIENCE`],
+/// since a command may go on all the same, and some recorders wait for theirs.
 pub(super) fn wait(child: &mut Child, length: Option<Duration>, signal: &str, stop: &AtomicBool) -> std::io::Result<ExitStatus> {
     let end = length.map(|length| Instant::now() + length);
-    let mut is_told = false;
+    let mut told: Option<Instant> = None;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if !is_told && (stop.load(Ordering::Relaxed) || end.is_some_and(|end| Instant::now() >= end)) {
-            is_told = true;
-            // The shell's own command: no system is without it.
-            Command::new("/bin/sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status()?;
+        match told {
+            Some(at) if at.elapsed() >= PATIENCE => child.kill()?,
+            None if stop.load(Ordering::Relaxed) || end.is_some_and(|end| Instant::now() >= end) => {
+                told = Some(Instant::now());
+                // The shell's own command: no system is without it.
+                let asked = Command::new("/bin/sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
+                if !asked.is_ok_and(|status| status.success()) {
+                    child.kill()?;
+                }
+            }
+            _ => {}
         }
         std::thread::sleep(LOOK);
     }

@@ -17,8 +17,8 @@ const HZ: std::ops::RangeInclusive<u64> = 24..=1200;
 pub fn take(root: &Root) -> Snapshot {
     let hierarchies = Hierarchies::find(root);
     let mut host = host::read(root, hierarchies.cpu);
-    let (tasks, autogroups) = tasks::read(root, &hierarchies, host.autogroup == Some(true));
     let mut groups = hierarchies.groups();
+    let (tasks, autogroups) = tasks::read(root, &hierarchies, &groups, host.autogroup == Some(true));
     groups.extend(autogroups);
     if hierarchies.cpu.is_none() {
         host.not_readable.push("control groups: neither cgroup2 nor the cpu controller of cgroup v1 is mounted".to_string());
@@ -61,8 +61,6 @@ pub(super) fn write(snapshot: &Snapshot, folder: &Path) -> io::Result<()> {
     std::fs::write(folder.join("host.json"), format!("{:#}\n", snapshot.host.json()))?;
     rows("groups.jsonl", &mut snapshot.groups.iter().map(fairground_formats::fgr::SnapGroup::json))?;
     rows("tasks.jsonl", &mut snapshot.tasks.iter().map(fairground_formats::fgr::SnapTask::json))?;
-    if !snapshot.machine.is_empty() {
-        std::fs::write(folder.join("machine.toml"), &snapshot.machine)?;
-    }
-    Ok(())
+    // Empty where the machine is not known.
+    std::fs::write(folder.join("machine.toml"), &snapshot.machine)
 }

@@ -3,15 +3,26 @@
 use super::groups::Hierarchies;
 use super::root::{Root, text_of};
 use fairground_formats::fgr::{SnapGroup, SnapTask};
-use fairground_model::cgroup::{ROOT, nice_to_shares};
-use std::collections::BTreeMap;
+use fairground_model::cgroup::{ROOT, nice_to_shares, parent};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Kernel: sched.h PF_KTHREAD, v4.12–
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// All threads, and the autogroups that they are in. Of one that ends meanwhile nothing is told.
-pub(super) fn read(root: &Root, hierarchies: &Hierarchies, has_autogroups: bool) -> (Vec<SnapTask>, Vec<SnapGroup>) {
+///
+/// A task has an autogroup if it is in no other one of `groups`: in cgroup v2 its path may name groups without the cpu controller, which count
+/// as the root group (task_wants_autogroup()).
+pub(super) fn read(
+    root: &Root,
+    hierarchies: &Hierarchies,
+    groups: &[SnapGroup],
+    has_autogroups: bool,
+) -> (Vec<SnapTask>, Vec<SnapGroup>) {
+    let known: BTreeSet<&str> = groups.iter().filter(|group| !group.is_cpuset).map(|group| group.path.as_str()).collect();
+    let is_root =
+        |path: &str| std::iter::successors(Some(path), |path| parent(path)).all(|path| path == ROOT || !known.contains(path));
     let mut tasks = Vec::new();
     let mut autogroups = BTreeMap::new();
     let mut processes: Vec<u32> = root.names("proc").iter().filter_map(|name| name.parse().ok()).collect();
@@ -27,7 +38,7 @@ pub(super) fn read(root: &Root, hierarchies: &Hierarchies, has_autogroups: bool)
             let Some(mut task) = text_of(&thread.join("stat")).ok().and_then(|stat| of_stat(&stat, tid, pid)) else { continue };
             let cgroup = text_of(&thread.join("cgroup")).unwrap_or_default();
             task.group = hierarchies.path_of(&cgroup);
-            if task.group.as_deref().is_none_or(|path| path == ROOT)
+            if task.group.as_deref().is_none_or(is_root)
                 && let Some((path, nice)) = &autogroup
             {
                 autogroups.insert(path.clone(), *nice);

@@ -8,6 +8,7 @@ fn formats_are_listed() {
     expect![[r#"
         formats    ending      read  write  what it is
         ---------  ----------  ----  -----  ----------------------------------------------------------------
+        fgr        .fgr        yes   -      Folder of fairground record or snapshot, or an archive of it
         perf-data  .data       yes   -      perf.data of perf sched record or perf record -e 'sched:*'
         trace-dat  .dat        yes   -      trace.dat of trace-cmd record, versions 6 and 7
         perfetto   .pftrace    yes   yes    Perfetto trace, for ui.perfetto.dev

@@ -4,7 +4,7 @@ use super::json::{Members, flag, number, object, of_texts, text, texts};
 use super::snapshot::{Host, SnapGroup, SnapTask, Snapshot};
 use crate::folder::{Folder, read_whole};
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 
 /// The version of the format that is written and read.
 pub const VERSION: u64 = 1;
@@ -40,6 +40,8 @@ pub struct Manifest {
     pub cgroup: Option<String>,
     /// Whether names were replaced (`--mask`).
     pub is_masked: bool,
+    /// Whether the groups were told by hand (`--cgroup-map`): those of the recording itself do not count then.
+    pub is_mapped: bool,
 }
 
 impl Manifest {
@@ -65,6 +67,7 @@ impl Manifest {
             comm: text(of, "comm"),
             cgroup: text(of, "cgroup"),
             is_masked: flag(of, "masked").unwrap_or(false),
+            is_mapped: flag(of, "mapped").unwrap_or(false),
         })
     }
     /// What manifest.json holds.
@@ -79,6 +82,7 @@ impl Manifest {
             ("comm", self.comm.clone().map(Value::from)),
             ("cgroup", self.cgroup.clone().map(Value::from)),
             ("masked", self.is_masked.then_some(Value::from(true))),
+            ("mapped", self.is_mapped.then_some(Value::from(true))),
         ])
     }
 }
@@ -216,11 +220,17 @@ fn snapshot(folder: &mut dyn Folder, parts: &Parts, when: &str, notes: &mut Vec<
         Err(error) => notes.push(format!("Warning: `{when}/machine.toml` is not read: {error}")),
     }
     let mut bad = 0;
+    let mut count = |read: (u64, io::Result<()>), file: &str| {
+        bad += read.0;
+        if let Err(error) = read.1 {
+            notes.push(format!("Warning: `{when}/{file}` is not read to its end: {error}"));
+        }
+    };
     if let Some(part) = groups {
-        bad += lines(folder, part, |of| SnapGroup::read(of).map(|row| snapshot.groups.push(row)));
+        count(lines(folder, part, |of| SnapGroup::read(of).map(|row| snapshot.groups.push(row))), "groups.jsonl");
     }
     if let Some(part) = tasks {
-        bad += lines(folder, part, |of| SnapTask::read(of).map(|row| snapshot.tasks.push(row)));
+        count(lines(folder, part, |of| SnapTask::read(of).map(|row| snapshot.tasks.push(row))), "tasks.jsonl");
     }
     if bad > 0 {
         notes.push(format!("Warning: {bad} lines of the snapshot `{when}` are not read"));
@@ -228,15 +238,16 @@ fn snapshot(folder: &mut dyn Folder, parts: &Parts, when: &str, notes: &mut Vec<
     Some(snapshot)
 }
 
-/// Reads a file of one object a line, and counts the lines that are none of the wanted kind.
-fn lines(folder: &mut dyn Folder, part: usize, mut row: impl FnMut(&Members) -> Option<()>) -> u64 {
+/// Reads a file of one object a line, and counts the lines that are none of the wanted kind; the error is what ended it early.
+fn lines(folder: &mut dyn Folder, part: usize, mut row: impl FnMut(&Members) -> Option<()>) -> (u64, io::Result<()>) {
     let mut source = BufReader::with_capacity(BUFFER, crate::folder::Joined::new(folder, &[part]));
     let (mut line, mut bad, mut rows) = (Vec::new(), 0, 0);
     loop {
         line.clear();
         match std::io::Read::take(&mut source, LINE_MAX as u64).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return bad,
+            Ok(0) => return (bad, Ok(())),
             Ok(_) => {}
+            Err(error) => return (bad, Err(error)),
         }
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;

@@ -98,6 +98,9 @@ impl Sink for Grouping<'_> {
         self.sink.group(self.now, CpuId::new(0), task, InGroup::Is(group));
     }
     fn group(&mut self, at: Instant, cpu: CpuId, task: TaskId, group: InGroup<'_>) {
+        if self.known.manifest.is_mapped {
+            return;
+        }
         let path = self.cpu_group(group.path());
         let path = match self.autogroups.get(&task) {
             Some(&autogroup) if path == ROOT => autogroup,

@@ -171,7 +171,7 @@ impl Host {
         let line = self.stat.iter().find(|line| line.starts_with("cpu "))?;
         let ticks: Vec<u64> = line.split_whitespace().skip(1).filter_map(|number| number.parse().ok()).collect();
         // user nice system idle iowait irq softirq steal; what guests use is part of user and nice.
-        Some((*ticks.get(7)?, ticks.iter().take(8).sum()))
+        Some((*ticks.get(7)?, ticks.iter().take(8).fold(0, |sum, ticks| sum.saturating_add(*ticks))))
     }
 }
 

@@ -167,7 +167,8 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let scenario = options.scenario.as_deref().map(|path| scenario::load(path, &options.overrides)).transpose()?;
     let container = stats.container.clone();
     let of_host = container.as_ref().and_then(|known| beside::machine_of(known, recording.nr_cpus(), &mut facts.notes));
-    let tells_tick = system.is_some() || scenario.is_some() || of_host.is_some();
+    let tells_hz = container.as_ref().and_then(|known| known.beginning()).is_some_and(|host| host.host.hz.is_some());
+    let tells_tick = system.is_some() || scenario.is_some() || (of_host.is_some() && tells_hz);
     let machine = match &scenario {
         Some(scenario) => machine_told(&scenario.machine, recording.nr_cpus())?,
         None => machine_of(options, of_host, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?,

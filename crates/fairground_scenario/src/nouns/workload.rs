@@ -18,7 +18,7 @@ use fairground_formats::fgr::Snapshot;
 use fairground_model::cgroup::Memberships;
 use fairground_model::features::FeatWrite;
 use fairground_model::{Change, Mistakes, Start, TaskSet, TaskSpec, TimedChange};
-use fairground_stdx::{Id, IndexVec, Instant, Ns, TaskId, TgId};
+use fairground_stdx::{CpuMask, Id, IndexVec, Instant, Ns, TaskId, TgId};
 use fairground_workload::replay::{self, Replay};
 use fairground_workload::service::{self, Service};
 use fairground_workload::{Arg, Args, Column, Percentiles, Threads, recorded, rtapp};
@@ -102,10 +102,10 @@ impl Workload {
     }
     /// The tasks of a recorded trace, for a machine of `cpus` CPUs.
     pub fn replay(file: &TraceFile, cpus: usize) -> Workload {
-        Workload::replayed(file, replay::build(&file.trace.events, &file.trace.tasks, cpus))
+        Workload::replayed(file, cpus, replay::build(&file.trace.events, &file.trace.tasks, cpus))
     }
     /// The same, of tasks that were made of it already: the trace needs no events then.
-    pub fn replayed(file: &TraceFile, replay: Replay) -> Workload {
+    pub fn replayed(file: &TraceFile, cpus: usize, replay: Replay) -> Workload {
         let canonical = format!("replay = {}\nreplay_digest = \"{:032x}\"\n", canonical::quoted(&file.name), file.digest);
         let (mut tasks, mut notes) = (replay.tasks, replay.notes);
         let told = &file.trace.groups;
@@ -135,7 +135,7 @@ impl Workload {
             ));
         }
         if let Some(begin) = begin {
-            notes.extend(given(begin, file, &replay.task_of, &mut tasks));
+            notes.extend(given(begin, file, cpus, &replay.task_of, &mut tasks));
         }
         let workload = Workload::new(&file.name, tasks, canonical);
         Workload { duration: Some(replay.length), notes, ..workload }
@@ -409,17 +409,39 @@ fn read_inner(
     }
 }
 
-/// What tasks were given when the recording began goes to the tasks that are made of them; says to how many.
-fn given(begin: &Snapshot, file: &TraceFile, task_of: &IndexVec<TaskId, Option<TaskId>>, tasks: &mut TaskSet) -> Option<String> {
-    let settings = begin.settings();
-    let (mut seen, mut count) = (BTreeSet::new(), 0_u64);
+/// What tasks were given when the recording began goes to the tasks that are made of them; says to how many. Of the CPUs that a task may use
+/// those count that the machine has. A task that may use none of these may use all.
+fn given(
+    begin: &Snapshot,
+    file: &TraceFile,
+    cpus: usize,
+    task_of: &IndexVec<TaskId, Option<TaskId>>,
+    tasks: &mut TaskSet,
+) -> Vec<String> {
+    let (settings, machine) = (begin.settings(), CpuMask::first_n(cpus));
+    let (mut seen, mut count, mut unbound) = (BTreeSet::new(), 0_u64, 0_u64);
     for (row, info) in file.trace.tasks.iter_enumerated() {
         // An id that comes again is of another task.
         let Some(given) = settings.get(&info.pid).filter(|_| seen.insert(info.pid)) else { continue };
         let Some(spec) = task_of[row].map(|task| &mut tasks.tasks[task]).filter(|spec| spec.policy.is_fair()) else { continue };
         spec.policy = given.policy.filter(|policy| policy.is_fair()).unwrap_or(spec.policy);
-        (spec.slice, spec.clamp, spec.affinity) = (given.slice, given.clamp, given.affinity.or(spec.affinity));
+        (spec.slice, spec.clamp) = (given.slice, given.clamp);
+        if let Some(allowed) = &given.affinity {
+            let allowed = allowed.and(&machine);
+            unbound += u64::from(allowed.is_empty());
+            spec.affinity = Some(allowed).filter(|allowed| !allowed.is_empty());
+        }
+        if let Some(allowed) = &spec.affinity {
+            spec.first_cpu = spec.first_cpu.filter(|cpu| allowed.contains(*cpu));
+        }
         count += 1;
     }
-    (count > 0).then(|| format!("{count} tasks have the policy, slice, clamps or CPUs that they had when the recording began"))
+    let mut said = Vec::new();
+    if count > 0 {
+        said.push(format!("{count} tasks have the policy, slice, clamps or CPUs that they had when the recording began"));
+    }
+    if unbound > 0 {
+        said.push(format!("{unbound} tasks were bound to CPUs that this machine does not have, and may use all"));
+    }
+    said
 }

@@ -3,7 +3,7 @@
 use super::DlSe;
 use crate::Sched;
 use crate::check::{Broken, hold};
-use crate::task::TaskState;
+use crate::task::{Task, TaskState};
 use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {
@@ -36,6 +36,15 @@ impl Sched {
     /// Whether a task waits for its next period.
     pub fn is_dl_throttled(&self, task: TaskId) -> bool {
         self.is_dl(task) && self.tasks[task].dl.throttled
+    }
+
+    /// How many tasks wait on a CPU that nobody takes them from. A throttled deadline task stays with a CPU that goes off line. If it changes
+    /// its class then, it is queued there, and the CPU runs it when it is back.
+    ///
+    /// Kernel: core.c __sched_setscheduler(), v4.12–
+    pub(crate) fn left_behind(&self, cpu: CpuId) -> u32 {
+        let is_left = |task: &Task| task.cpu == cpu && task.state == TaskState::Queued && task.policy.deadline().is_none();
+        self.tasks.iter().filter(|task| is_left(task) && task.dl.throttled).count() as u32
     }
 
     /// Whether a deadline task stands on a queue.

@@ -4,7 +4,8 @@
 //! that has nothing to do with the task that it interrupts (a network card, the tick) looks the same. Two tests tell them apart:
 //!
 //! ```text
-//! answers  (A, B) wake one another in soft interrupts in turn: the share of A's wake-ups of B with one of A by B before it
+//! answers  A and B wake one another in soft interrupts in turn: the share of A's wake-ups of B with one of A by B before it, or the
+//!          share in the other direction, if that is not rare beside this one
 //! chance   n soft interrupts woke B, in k of them tasks of A's name were current, which are on a CPU for a share p of the time.
 //!          Of those k, (k - n p) / (1 - p) are more than chance explains: their share of k, if k lies 3 deviations above n p
 //! ```
@@ -20,6 +21,8 @@ use std::collections::BTreeMap;
 const LIKELY_PERMILLE: u64 = 500;
 /// Wake-ups below which neither test says anything.
 const FEWEST: u64 = 5;
+/// The rarer direction of two that speak for one another has at least so many of the other's wake-ups, in percent.
+const LEAST_PERCENT: u64 = 10;
 /// Shares are counted in millionths.
 const WHOLE: u128 = 1_000_000;
 
@@ -117,12 +120,19 @@ impl Messages {
             *beside.entry((wakee, name(current))).or_default() += pair.count;
         }
         let confidence = |&(wakee, current): &(TaskId, TaskId)| {
-            let answers = self.answers(wakee, current).max(self.answers(current, wakee));
+            let back = if self.is_mutual(wakee, current) { self.answers(current, wakee) } else { 0 };
+            let answers = self.answers(wakee, current).max(back);
             let share = u128::from(ran[name(current)]) * WHOLE / u128::from(length.0.max(1));
             answers.max(beyond_chance(self.all[&wakee], beside[&(wakee, name(current))], share.min(WHOLE)))
         };
         let judged = self.pairs.keys().map(|pair| (*pair, confidence(pair)));
         judged.filter(|(_, confidence)| *confidence >= LIKELY_PERMILLE).collect()
+    }
+    /// Whether neither direction is rare beside the other: a few answers by chance would speak for all of the many.
+    fn is_mutual(&self, a: TaskId, b: TaskId) -> bool {
+        let count = |pair| self.pairs.get(&pair).map_or(0, |pair| pair.count);
+        let (one, other) = (count((a, b)), count((b, a)));
+        one.min(other) * 100 >= one.max(other) * LEAST_PERCENT
     }
     fn answers(&self, wakee: TaskId, current: TaskId) -> u64 {
         let pair = self.pairs.get(&(wakee, current)).filter(|pair| pair.count >= FEWEST);

@@ -285,7 +285,9 @@ impl<'t> Follower<'t> {
         }
         // Of chosen threads only what they do themselves is followed.
         let is_soft = context == WakeContext::Softirq && self.members.is_none();
-        let beside = waker.filter(|&waker| is_soft && waker != task).filter(|&waker| self.known(waker));
+        // An uninterruptible sleeper waits for a device, whoever the interrupt hit.
+        let may_be_sent = is_soft && !self.tracks[task].waits_for_device;
+        let beside = waker.filter(|&waker| may_be_sent && waker != task).filter(|&waker| self.known(waker));
         match beside {
             Some(sender) => {
                 self.messages.beside(task, sender);

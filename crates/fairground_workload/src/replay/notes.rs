@@ -34,7 +34,7 @@ pub(super) fn kept(causes: &Causes, hidden: u64, tasks: usize) -> Vec<String> {
     notes.extend([
         "where a recording does not tell interrupts apart, a timer that fires while a task runs looks like a wake-up by that task".to_string(),
         "recorded run time is taken as work on a CPU of capacity 1024 at its highest frequency".to_string(),
-        "affinity, policy and address spaces are not in a trace: tasks may run on all CPUs, are SCHED_OTHER, and each has its own address space".to_string(),
+        "affinity, policy and address spaces are not in a trace: unless a container tells, tasks may run on all CPUs and are SCHED_OTHER; each has its own address space".to_string(),
         "a wake-up of another task is done as a write into its pipe, with the sync hint".to_string(),
     ]);
     notes
